@@ -6,10 +6,10 @@
 use std::fs;
 use std::path::Path;
 
-use hob::domain::ids::{RunId, SessionKey, UserId};
-use hob::tool::changes::draft_dir::DraftDir;
-use hob::tool::changes::{DraftOf, Drafts, Which};
-use hob::tool::workspace::Workspace;
+use hob_core::domain::ids::{RunId, SessionKey, UserId};
+use hob_tools::changes::draft_dir::DraftDir;
+use hob_tools::changes::{DraftOf, Drafts, Which};
+use hob_tools::workspace::Workspace;
 use jiff::Timestamp;
 use tokio::time::Instant;
 

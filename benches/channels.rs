@@ -9,44 +9,44 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::agent::machine::policy::Policy;
-use hob::agent::ports::{Ports, RunLimits};
-use hob::agent::prompt::{BASE, PromptSettings};
-use hob::agent::quota::Meter;
-use hob::domain::capabilities::Capabilities;
-use hob::domain::channel::{Channel, Intake};
-use hob::domain::clock::{Clock, SystemClock};
-use hob::domain::condition::Conditions;
-use hob::domain::health::{ChannelHealth, Liveness};
-use hob::domain::inbound::{ChannelKind, Circumstances, Conversation, Cursor, Happening, Inbound, Sender};
-use hob::domain::outgoing::{DeliveryError, Outgoing, Receipt};
-use hob::domain::principal::Role;
-use hob::domain::redactor::Redactor;
-use hob::domain::rng::{Rng, SystemRng};
-use hob::memory::recall::Memory;
-use hob::model::catalog::Catalog;
-use hob::model::catalog::Entry;
-use hob::model::error::{ErrorClass, ModelError};
-use hob::model::message::Completion;
-use hob::model::provider::{Provider, Request, Sink};
-use hob::model::purse::Purse;
-use hob::model::table::Table;
-use hob::policy::access::AccessList;
-use hob::policy::budget::Budget;
-use hob::policy::quota::Quotas;
-use hob::render::render;
-use hob::router::command::Mode;
-use hob::router::delivery::ways::{DeliveryLimits, Ways};
-use hob::router::delivery::{Delivery, DeliveryPorts};
-use hob::router::intake::{IntakeLimits, Router, Terms};
-use hob::router::lanes::{LaneSettings, Lanes};
-use hob::router::respond::House;
-use hob::router::streaming::StreamSettings;
-use hob::store::contents::Contents;
-use hob::store::{Pace, Store};
-use hob::tool::Toolbox;
-use hob::tool::mcp::Servers;
-use hob::tool::registry::Registry;
+use hob_agent::machine::policy::Policy;
+use hob_agent::ports::{Ports, RunLimits};
+use hob_agent::prompt::{BASE, PromptSettings};
+use hob_agent::quota::Meter;
+use hob_core::domain::capabilities::Capabilities;
+use hob_core::domain::channel::{Channel, Intake};
+use hob_core::domain::clock::{Clock, SystemClock};
+use hob_core::domain::condition::Conditions;
+use hob_core::domain::health::{ChannelHealth, Liveness};
+use hob_core::domain::inbound::{ChannelKind, Circumstances, Conversation, Cursor, Happening, Inbound, Sender};
+use hob_core::domain::outgoing::{DeliveryError, Outgoing, Receipt};
+use hob_core::domain::principal::Role;
+use hob_core::domain::redactor::Redactor;
+use hob_core::domain::rng::{Rng, SystemRng};
+use hob_core::policy::access::AccessList;
+use hob_core::policy::budget::Budget;
+use hob_core::policy::quota::Quotas;
+use hob_core::render::render;
+use hob_memory::recall::Memory;
+use hob_model::catalog::Catalog;
+use hob_model::catalog::Entry;
+use hob_model::error::{ErrorClass, ModelError};
+use hob_model::message::Completion;
+use hob_model::provider::{Provider, Request, Sink};
+use hob_model::purse::Purse;
+use hob_model::table::Table;
+use hob_router::command::Mode;
+use hob_router::delivery::ways::{DeliveryLimits, Ways};
+use hob_router::delivery::{Delivery, DeliveryPorts};
+use hob_router::intake::{IntakeLimits, Router, Terms};
+use hob_router::lanes::{LaneSettings, Lanes};
+use hob_router::respond::House;
+use hob_router::streaming::StreamSettings;
+use hob_store::contents::Contents;
+use hob_store::{Pace, Store};
+use hob_tools::Toolbox;
+use hob_tools::mcp::Servers;
+use hob_tools::registry::Registry;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sqlx::Connection;
@@ -122,11 +122,11 @@ fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
         store: store.clone(),
         contents: Contents::of(directory),
         memory: Memory::by_words(store.clone(), TimeZone::UTC),
-        skills: Arc::new(hob::skill::library::Library::plain(store.clone(), directory)),
+        skills: Arc::new(hob_skill::library::Library::plain(store.clone(), directory)),
         clock: Arc::new(SystemClock),
         models: Arc::new(Catalog::new(Entry::new("primary", Arc::new(Away)), Vec::new(), Arc::new(SystemClock))),
         redactor: Redactor::default(),
-        tools: Arc::new(hob::tool::shed::Tools::new(Registry::default())),
+        tools: Arc::new(hob_tools::shed::Tools::new(Registry::default())),
         personas: Arc::default(),
         toolbox: Toolbox::plain(directory),
         prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
@@ -203,8 +203,8 @@ fn router(directory: &Path, store: &Store) -> Router {
         rng: Arc::new(SystemRng),
         confined: String::new(),
         conditions: Conditions::default(),
-        config: hob::domain::config_standing::ConfigStanding::default(),
-        upkeep: hob::domain::upkeep::LastRound::default(),
+        config: hob_core::domain::config_standing::ConfigStanding::default(),
+        upkeep: hob_core::domain::upkeep::LastRound::default(),
         backups: std::path::PathBuf::new(),
         started: clock.now(),
     };

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hob::domain::clock::{Clock, SystemClock};
-use hob::store::Store;
+use hob_core::domain::clock::{Clock, SystemClock};
+use hob_store::Store;
 use servers::Servers;
 use sqlx::Executor;
 use support::fake_discord::FakeDiscord;

@@ -9,12 +9,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hob::domain::ids::UserId;
-use hob::domain::memory::Scope;
-use hob::memory::embedding::Embedder;
-use hob::memory::embedding::local::LocalEmbedder;
-use hob::memory::vectors::index::Index;
-use hob::memory::vectors::{bits, bytes};
+use hob_core::domain::ids::UserId;
+use hob_core::domain::memory::Scope;
+use hob_memory::embedding::Embedder;
+use hob_memory::embedding::local::LocalEmbedder;
+use hob_memory::vectors::index::Index;
+use hob_memory::vectors::{bits, bytes};
 use tokio::time::Instant;
 
 #[path = "memory/recall.rs"]

@@ -10,22 +10,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hob::agent::machine::compaction::View;
-use hob::agent::machine::effect::Purpose;
-use hob::agent::machine::transcript::Transcript;
-use hob::agent::prompt::{BASE, Material, Past};
-use hob::domain::ids::CallId;
-use hob::model::anthropic::Anthropic;
-use hob::model::gemini::Gemini;
-use hob::model::http;
-use hob::model::learned::Forget;
-use hob::model::legal::{self, Target, legal};
-use hob::model::message::{Message, ToolCall, ToolResult};
-use hob::model::ollama::Ollama;
-use hob::model::openai::{OpenAi, quirks};
-use hob::model::provider::{Provider, Request, Sink, ToolChoice, ToolSchema};
-use hob::model::settings::{Deadlines, Settings, Tuning};
-use hob::model::tokens;
+use hob_agent::machine::compaction::View;
+use hob_agent::machine::effect::Purpose;
+use hob_agent::machine::transcript::Transcript;
+use hob_agent::prompt::{BASE, Material, Past};
+use hob_core::domain::ids::CallId;
+use hob_model::anthropic::Anthropic;
+use hob_model::gemini::Gemini;
+use hob_model::learned::Forget;
+use hob_model::legal::{self, Target, legal};
+use hob_model::message::{Message, ToolCall, ToolResult};
+use hob_model::ollama::Ollama;
+use hob_model::openai::{OpenAi, quirks};
+use hob_model::provider::{Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::settings::{Deadlines, Settings, Tuning};
+use hob_model::tokens;
 use serde::Serialize;
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -229,7 +228,7 @@ fn timed<T>(times: usize, mut what: impl FnMut() -> T) -> Duration {
 async fn stream(dialect: &Dialect, how: &str, pieces: Vec<String>) {
     let base = serve(dialect.kind, pieces);
     let model = dialect.model(&base);
-    let client = http::direct_client(Duration::from_secs(10)).unwrap();
+    let client = hob_http::direct_client(Duration::from_secs(10)).unwrap();
     let request = Request {
         system: BASE.to_owned(),
         messages: vec![Message::user("How is the garden?")],
@@ -363,7 +362,7 @@ fn requests(runtime: &Runtime) {
 /// Tokens counted a second, and by a turn after histories of several lengths.
 fn counting() {
     let prose = include_str!("../docs/architecture.md").repeat(20);
-    let code = include_str!("../src/model/legal/turns.rs").repeat(30);
+    let code = include_str!("../crates/model/src/legal/turns.rs").repeat(30);
     let results = serde_json::to_string(&history(2_000)).unwrap();
     for (name, text) in [("prose", &prose), ("code", &code), ("JSON", &results)] {
         let took = timed(20, || tokens::count(text));

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::future::join_all;
-use hob::domain::clock::{Clock, SystemClock};
-use hob::model::http::direct_client;
-use hob::store::Store;
+use hob_core::domain::clock::{Clock, SystemClock};
+use hob_http::direct_client;
+use hob_store::Store;
 use reqwest::Client;
 use sqlx::Executor;
 use support::fake_model::{Asked, FakeModel, Reply};

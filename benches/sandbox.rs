@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hob::tool::sandbox::probe::Question;
-use hob::tool::sandbox::spec::{Limits, Overlay, Reach};
-use hob::tool::sandbox::{Room, Sandbox};
+use hob_tools::sandbox::probe::Question;
+use hob_tools::sandbox::spec::{Limits, Overlay, Reach};
+use hob_tools::sandbox::{Room, Sandbox};
 use tokio::time::Instant;
 
 const STARTS: usize = 200;

@@ -7,19 +7,19 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Duration;
 
-use hob::domain::clock::{Clock, SystemClock};
-use hob::domain::redactor::Redactor;
-use hob::domain::secret::Secret;
-use hob::policy::redact::redact;
-use hob::policy::schedule::Rule;
-use hob::policy::shell::assess;
-use hob::tool::page;
+use hob_core::domain::clock::{Clock, SystemClock};
+use hob_core::domain::redactor::Redactor;
+use hob_core::domain::secret::Secret;
+use hob_core::policy::redact::redact;
+use hob_core::policy::schedule::Rule;
+use hob_core::policy::shell::assess;
+use hob_http::page;
 use jiff::tz::TimeZone;
 use tokio::time::Instant;
 use url::Url;
 
 /// The table by which commands are judged in the tests.
-const VERDICTS: &str = include_str!("../src/policy/shell/verdicts.txt");
+const VERDICTS: &str = include_str!("../crates/core/src/policy/shell/verdicts.txt");
 const ROUNDS: usize = 15;
 const MEGABYTE: usize = 1_000_000;
 

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob::store::Store;
-use hob::telemetry::otlp::Otlp;
-use hob::telemetry::{self, Format};
+use hob_store::Store;
+use hob_telemetry::Format;
+use hob_telemetry::otlp::Otlp;
 use sqlx::Executor;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -122,7 +122,7 @@ enum Watched {
 
 /// Turns per second of 10 sessions in a process of its own, which is watched like this.
 async fn one(directory: &Path, watched: Watched, collector: Option<String>) {
-    let sink = telemetry::Sink::File(Path::new("/dev/null"));
+    let sink = hob_telemetry::Sink::File(Path::new("/dev/null"));
     let exporting = match (watched, collector) {
         (Watched::Traces, Some(endpoint)) => {
             let otlp = Otlp {
@@ -131,12 +131,12 @@ async fn one(directory: &Path, watched: Watched, collector: Option<String>) {
                 service_name: "bench".to_owned(),
                 sample_ratio: 1.0,
                 content: false,
-                client: hob::model::http::direct_client(Duration::from_secs(5)).unwrap(),
+                client: hob_http::direct_client(Duration::from_secs(5)).unwrap(),
             };
-            Some(telemetry::start_traced(sink, Format::Text, "info", otlp).unwrap().begin())
+            Some(hob_telemetry::start_traced(sink, Format::Text, "info", otlp).unwrap().begin())
         }
         (Watched::Log | Watched::Traces, _) => {
-            telemetry::start(sink, Format::Text, "info").unwrap();
+            hob_telemetry::start(sink, Format::Text, "info").unwrap();
             None
         }
         (Watched::Not, _) => None,
@@ -217,9 +217,9 @@ async fn scrape(directory: &Path) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/metrics", listener.local_addr().unwrap());
     let stop = CancellationToken::new();
-    let routes = hob::web::health::routes(Arc::clone(&world.router));
-    let served = tokio::spawn(hob::web::serve::serve(listener, routes, stop.clone()));
-    let client = hob::model::http::direct_client(Duration::from_secs(5)).unwrap();
+    let routes = hob_web::health::routes(Arc::clone(&world.router));
+    let served = tokio::spawn(hob_web::serve::serve(listener, routes, stop.clone()));
+    let client = hob_http::direct_client(Duration::from_secs(5)).unwrap();
     let (mut took, mut bytes) = (Vec::new(), 0);
     for _ in 0..500 {
         let begun = Instant::now();

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use hob::daemon::upkeep::{Hand, Keep, round};
-use hob::domain::clock::SystemClock;
-use hob::store::error::StoreError;
-use hob::store::{Pace, Statement, Store, Tx};
+use hob_core::domain::clock::SystemClock;
+use hob_store::error::StoreError;
+use hob_store::{Pace, Statement, Store, Tx};
 use jiff::SignedDuration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use hob::cli::exit::{self, Said};
 use hob::cli::{Arguments, dispatch};
-use hob::telemetry::hidden;
-use hob::tool::sandbox::{inside, private};
+use hob_telemetry::hidden;
+use hob_tools::sandbox::{inside, private};
 
 #[expect(clippy::print_stderr, reason = "the last word of a command that failed")]
 fn main() -> ExitCode {

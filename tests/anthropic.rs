@@ -11,15 +11,15 @@ mod broken;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hob::domain::ids::CallId;
-use hob::domain::secret::Secret;
-use hob::model::anthropic::Anthropic;
-use hob::model::error::{ErrorClass, ModelError};
-use hob::model::message::{
+use hob_core::domain::ids::CallId;
+use hob_core::domain::secret::Secret;
+use hob_model::anthropic::Anthropic;
+use hob_model::error::{ErrorClass, ModelError};
+use hob_model::message::{
     Completion, Image, MediaType, Message, ReplyPart, Sealed, StopReason, ToolCall, ToolResult, Usage, UserPart,
 };
-use hob::model::provider::{Checked, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
-use hob::model::settings::{Deadlines, Effort, Settings, Tuning};
+use hob_model::provider::{Checked, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::settings::{Deadlines, Effort, Settings, Tuning};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ pub mod support;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use hob::store::Store;
+use hob_store::Store;
 use support::fake_model::Reply;
 use support::house::{ADA, BOB, House, OWNER};
 use support::process::{hob, within};

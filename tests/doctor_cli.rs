@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Output;
 
-use hob::store::Store;
+use hob_store::Store;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use support::fake_model::Reply;

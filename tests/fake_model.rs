@@ -138,5 +138,5 @@ async fn refusals_are_recorded_and_leave_the_script_alone() {
 }
 
 fn reqwest_client() -> reqwest::Client {
-    hob::model::http::direct_client(std::time::Duration::from_secs(60)).unwrap()
+    hob_http::direct_client(std::time::Duration::from_secs(60)).unwrap()
 }

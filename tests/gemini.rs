@@ -8,12 +8,12 @@ pub mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob::domain::secret::Secret;
-use hob::model::error::ErrorClass;
-use hob::model::gemini::Gemini;
-use hob::model::message::{Completion, Image, MediaType, Message, StopReason, Usage, UserPart};
-use hob::model::provider::{Checked, NoSink, Provider, Request, ToolChoice};
-use hob::model::settings::{Deadlines, Effort, Settings, Tuning};
+use hob_core::domain::secret::Secret;
+use hob_model::error::ErrorClass;
+use hob_model::gemini::Gemini;
+use hob_model::message::{Completion, Image, MediaType, Message, StopReason, Usage, UserPart};
+use hob_model::provider::{Checked, NoSink, Provider, Request, ToolChoice};
+use hob_model::settings::{Deadlines, Effort, Settings, Tuning};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::dialect::{self, Shown, answered, any_message, asking, heard, stalled};
@@ -37,7 +37,7 @@ fn hi() -> Request {
 }
 
 /// One reply of the fake, as the provider understands it, and what was streamed.
-async fn said(script: Script) -> (Result<Completion, hob::model::error::ModelError>, String) {
+async fn said(script: Script) -> (Result<Completion, hob_model::error::ModelError>, String) {
     let fake = FakeGemini::start(MODEL).await;
     fake.says(script);
     let outcome = heard(&provider(&fake), &hi()).await;
@@ -45,7 +45,7 @@ async fn said(script: Script) -> (Result<Completion, hob::model::error::ModelErr
     outcome
 }
 
-async fn answered_with(answer: Answer) -> hob::model::error::ModelError {
+async fn answered_with(answer: Answer) -> hob_model::error::ModelError {
     let fake = FakeGemini::start(MODEL).await;
     fake.reply(answer);
     let error = provider(&fake).complete(&hi(), &NoSink).await.unwrap_err();
@@ -343,8 +343,8 @@ fn bad_settings_are_told_before_anything_is_sent() {
         Gemini::new(Settings { api_key, ..settings(base_url) }).map(|_| ()).map_err(|error| error.class)
     };
     assert_eq!(with("generativelanguage.googleapis.com", "k"), Err(ErrorClass::BadRequest));
-    assert_eq!(with(hob::model::gemini::BASE_URL, "a\nb"), Err(ErrorClass::Auth));
-    assert_eq!(with(hob::model::gemini::BASE_URL, "k\n"), Ok(()));
+    assert_eq!(with(hob_model::gemini::BASE_URL, "a\nb"), Err(ErrorClass::Auth));
+    assert_eq!(with(hob_model::gemini::BASE_URL, "k\n"), Ok(()));
 }
 
 #[tokio::test]

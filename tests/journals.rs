@@ -11,13 +11,13 @@ mod stories;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hob::agent::journal::{VERSION, decode, encode};
-use hob::agent::machine::event::{End, Event, Reply};
-use hob::agent::machine::fingerprint::fingerprint;
-use hob::agent::machine::state::State;
-use hob::agent::machine::{Replay, step};
-use hob::domain::ids::RunId;
-use hob::store::journal::EventRow;
+use hob_agent::journal::{VERSION, decode, encode};
+use hob_agent::machine::event::{End, Event, Reply};
+use hob_agent::machine::fingerprint::fingerprint;
+use hob_agent::machine::state::State;
+use hob_agent::machine::{Replay, step};
+use hob_core::domain::ids::RunId;
+use hob_store::journal::EventRow;
 use jiff::Timestamp;
 
 use crate::stories::{Run, accepted, runs};

@@ -9,12 +9,12 @@ mod validators;
 
 use std::collections::HashSet;
 
-use hob::domain::ids::CallId;
-use hob::model::legal::{
+use hob_core::domain::ids::CallId;
+use hob_model::legal::{
     ANTHROPIC, CONTINUE, EMPTY_MESSAGE, GEMINI, INTERRUPTED, Legal, NO_OUTPUT, NameStart, OLLAMA, OMITTED, OPENAI,
     Rules, Target, UNSEEN_IMAGE, legal, unseen,
 };
-use hob::model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
+use hob_model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value};

@@ -8,12 +8,12 @@ pub mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob::domain::secret::Secret;
-use hob::model::error::{ErrorClass, ModelError};
-use hob::model::message::{Completion, Image, MediaType, Message, StopReason, Usage, UserPart};
-use hob::model::ollama::Ollama;
-use hob::model::provider::{Checked, NoSink, Provider, Request, ToolChoice};
-use hob::model::settings::{Deadlines, Effort, Settings, Tuning};
+use hob_core::domain::secret::Secret;
+use hob_model::error::{ErrorClass, ModelError};
+use hob_model::message::{Completion, Image, MediaType, Message, StopReason, Usage, UserPart};
+use hob_model::ollama::Ollama;
+use hob_model::provider::{Checked, NoSink, Provider, Request, ToolChoice};
+use hob_model::settings::{Deadlines, Effort, Settings, Tuning};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::dialect::{self, Shown, answered, any_message, asking, heard, stalled};

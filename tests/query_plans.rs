@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use hob::store::{Pace, Store};
+use hob_store::{Pace, Store};
 use serde_json::Value;
 use sqlx::{Connection, Row, SqliteConnection};
 

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use hob::model::fuzzing::{Dialect, reply};
+use hob_model::fuzzing::{Dialect, reply};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| reply(Dialect::Anthropic, input));

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use hob::model::fuzzing::error_body;
+use hob_model::fuzzing::error_body;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| error_body(input));

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use hob::model::fuzzing::frames;
+use hob_model::fuzzing::frames;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| frames(input));

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use hob::channel::email::fuzzing::letter;
+use hob_email::fuzzing::letter;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(

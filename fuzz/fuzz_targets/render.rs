@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use hob::render::oracle::laws;
+use hob_core::render::oracle::laws;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| laws(text));

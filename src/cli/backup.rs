@@ -7,20 +7,20 @@ use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::backup::BackupError;
-use crate::backup::archives;
-use crate::backup::make::{self, Made, Order};
-use crate::backup::restore::{self, Archive};
-use crate::backup::seal::{Identities, Recipients, is_sealed};
 use crate::cli::{runtime, settled, show};
-use crate::config::Config;
-use crate::config::data_dir::{create_data_dir, data_dir};
-use crate::config::edit;
-use crate::config::environment::Environment;
-use crate::config::load::Loaded;
 use crate::daemon::backups::folder;
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::rng::{Rng as _, SystemRng};
+use hob_config::Config;
+use hob_config::data_dir::{create_data_dir, data_dir};
+use hob_config::edit;
+use hob_config::environment::Environment;
+use hob_config::load::Loaded;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::rng::{Rng as _, SystemRng};
+use hob_store::backup::BackupError;
+use hob_store::backup::archives;
+use hob_store::backup::make::{self, Made, Order};
+use hob_store::backup::restore::{self, Archive};
+use hob_store::backup::seal::{Identities, Recipients, is_sealed};
 
 /// What `hob backup` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -9,14 +9,14 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use crate::cli::{runtime, show};
-use crate::config::data_dir::data_dir;
-use crate::config::environment::Environment;
-use crate::config::load::load;
 use crate::daemon::memory::{objection, source};
-use crate::memory::bench::{Answer, recall};
-use crate::memory::embedding::Embedder;
-use crate::memory::upkeep::Opener;
-use crate::memory::upkeep::source::Leave;
+use hob_config::data_dir::data_dir;
+use hob_config::environment::Environment;
+use hob_config::load::load;
+use hob_memory::bench::{Answer, recall};
+use hob_memory::embedding::Embedder;
+use hob_memory::upkeep::Opener;
+use hob_memory::upkeep::source::Leave;
 
 /// What `hob bench` measures.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]

@@ -7,29 +7,29 @@ use anyhow::Context;
 use async_trait::async_trait;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::channel::console::interact::interact;
-use crate::channel::console::pipe::{Input, pipe};
-use crate::channel::console::screen::Console;
-use crate::channel::console::terminal::Terminal;
-use crate::channel::console::{Ports, Quiet, local};
 use crate::cli::{Base, runtime};
-use crate::config::environment::Environment;
 use crate::daemon::rest::RestWatch;
 use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, Daemon, chat_log};
-use crate::domain::channel::Channel;
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::rng::SystemRng;
-use crate::telemetry::{self, Format, Sink};
+use hob_config::environment::Environment;
+use hob_console::interact::interact;
+use hob_console::pipe::{Input, pipe};
+use hob_console::screen::Console;
+use hob_console::terminal::Terminal;
+use hob_console::{Ports, Quiet, local};
+use hob_core::domain::channel::Channel;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::rng::SystemRng;
+use hob_telemetry::{Format, Sink};
 
 /// Holds the conversation until the person leaves, or the script's last line is answered.
 ///
 /// # Errors
 /// When something cannot be started, or the terminal cannot be used.
 pub(super) fn run(base: Base) -> anyhow::Result<()> {
-    telemetry::start(Sink::File(&chat_log(&base.data_dir)), Format::Text, &base.loaded.config.daemon.log)?;
+    hob_telemetry::start(Sink::File(&chat_log(&base.data_dir)), Format::Text, &base.loaded.config.daemon.log)?;
     if let Some(fallback) = &base.fallback {
-        eprintln!("degraded: {}", telemetry::hidden(&fallback.trouble(SystemClock.now()).to_string()));
+        eprintln!("degraded: {}", hob_telemetry::hidden(&fallback.trouble(SystemClock.now()).to_string()));
     }
     let runtime = runtime(2).context("the runtime could not be started")?;
     if std::io::stdin().is_terminal() { runtime.block_on(typed(base)) } else { runtime.block_on(piped(base)) }

@@ -9,15 +9,15 @@ use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
 use crate::cli::checked;
-use crate::config::change::{Edit, Secrets};
-use crate::config::edit::{self, EditError};
-use crate::config::environment::Environment;
-use crate::config::good::{self, History};
-use crate::config::off::SectionOff;
-use crate::config::writer::{WriteError, Writer};
-use crate::config::{command, example, schema, show};
 use crate::daemon::{begins, models};
-use crate::domain::clock::{Clock as _, SystemClock};
+use hob_config::change::{Edit, Secrets};
+use hob_config::edit::{self, EditError};
+use hob_config::environment::Environment;
+use hob_config::good::{self, History};
+use hob_config::off::SectionOff;
+use hob_config::writer::{WriteError, Writer};
+use hob_config::{command, example, schema, show};
+use hob_core::domain::clock::{Clock as _, SystemClock};
 
 /// What `hob config` can do.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]

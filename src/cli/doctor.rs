@@ -7,17 +7,16 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::cli::{exit, runtime, service, show, show_json};
-use crate::config::data_dir::whereabouts;
-use crate::config::environment::Environment;
-use crate::config::load::{LoadError, Loaded, load};
-use crate::config::secrets;
 use crate::daemon::begins;
 use crate::doctor::rules::finding::{Check, Verdict};
 use crate::doctor::{Patient, examine};
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::redactor::Redactor;
-use crate::domain::rng::SystemRng;
-use crate::telemetry;
+use hob_config::data_dir::whereabouts;
+use hob_config::environment::Environment;
+use hob_config::load::{LoadError, Loaded, load};
+use hob_config::secrets;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::redactor::Redactor;
+use hob_core::domain::rng::SystemRng;
 
 /// The names of the checks.
 const NAMES: [&str; Check::ALL.len()] = {
@@ -72,7 +71,7 @@ fn patient(live: bool, named: Option<&Path>) -> anyhow::Result<Patient> {
     let hidden =
         loaded.as_ref().map_or_else(|| secrets::of_environment(&environment), |loaded| loaded.secrets(&environment));
     let redactor = Redactor::new(&hidden)?;
-    telemetry::hide(redactor.clone());
+    hob_telemetry::hide(redactor.clone());
     Ok(Patient {
         loaded,
         problems,

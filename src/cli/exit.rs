@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use crate::backup::BackupError;
-use crate::config::data_dir::DataDirError;
-use crate::config::load::LoadError;
-use crate::config::problem::Problems;
 use crate::daemon::error::StartError;
-use crate::store::error::StoreError;
-use crate::store::lock::LockError;
+use hob_config::data_dir::DataDirError;
+use hob_config::load::LoadError;
+use hob_config::problem::Problems;
+use hob_store::backup::BackupError;
+use hob_store::error::StoreError;
+use hob_store::lock::LockError;
 
 /// Something failed.
 pub const FAILED: u8 = 1;
@@ -94,7 +94,7 @@ mod tests {
     use anyhow::Context as _;
 
     use super::*;
-    use crate::model::discover::DiscoverError;
+    use hob_model::discover::DiscoverError;
 
     #[test]
     fn n12_each_kind_of_failure_has_its_code() {

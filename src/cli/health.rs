@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::cli::{exit, show, show_json};
-use crate::config::data_dir::whereabouts;
-use crate::config::environment::Environment;
-use crate::store::lock::holder;
-use crate::web::ask::{AskError, ask};
+use hob_config::data_dir::whereabouts;
+use hob_config::environment::Environment;
+use hob_store::lock::holder;
+use hob_web::ask::{AskError, ask};
 
 /// How long Hob may take to answer: it asks its database, which has five seconds.
 const WITHIN: Duration = Duration::from_secs(8);

@@ -11,12 +11,12 @@ use tokio_util::task::TaskTracker;
 use crate::cli::{Base, runtime, show};
 use crate::daemon::toolset;
 use crate::daemon::toolset::mcp::settings;
-use crate::domain::clock::SystemClock;
-use crate::domain::rng::SystemRng;
-use crate::tool::leftovers::Leftovers;
-use crate::tool::mcp::Place;
-use crate::tool::mcp::probe::{self, Seen};
-use crate::tool::mcp::settings::{Settings, Way};
+use hob_core::domain::clock::SystemClock;
+use hob_core::domain::rng::SystemRng;
+use hob_tools::leftovers::Leftovers;
+use hob_tools::mcp::Place;
+use hob_tools::mcp::probe::{self, Seen};
+use hob_tools::mcp::settings::{Settings, Way};
 
 /// The most characters of what a tool does on its line.
 const LINE_CHARS_MAX: usize = 80;

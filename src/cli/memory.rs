@@ -8,17 +8,17 @@ use clap::{Args, Subcommand};
 
 use crate::cli::settled;
 use crate::cli::{runtime, show, show_json};
-use crate::config::data_dir::data_dir;
-use crate::config::environment::Environment;
 use crate::daemon::DATABASE;
-use crate::domain::memory::Scope;
-use crate::memory::forget::Forget;
-use crate::memory::item::Item;
-use crate::memory::transfer::export::Export;
-use crate::memory::transfer::import::Import;
-use crate::memory::transfer::line;
-use crate::store::beside::Beside;
-use crate::store::reader::Reader;
+use hob_config::data_dir::data_dir;
+use hob_config::environment::Environment;
+use hob_core::domain::memory::Scope;
+use hob_memory::forget::Forget;
+use hob_memory::item::Item;
+use hob_memory::transfer::export::Export;
+use hob_memory::transfer::import::Import;
+use hob_memory::transfer::line;
+use hob_store::beside::Beside;
+use hob_store::reader::Reader;
 
 mod look;
 mod render;

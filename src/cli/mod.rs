@@ -50,16 +50,15 @@ use crate::cli::skill::SkillCommand;
 use crate::cli::status::StatusArguments;
 use crate::cli::version::VersionArguments;
 use crate::cli::web::WebArguments;
-use crate::config::data_dir::{create_data_dir, data_dir};
-use crate::config::environment::Environment;
-use crate::config::good::fallback::{Fallback, load_or_good};
-use crate::config::load::{Loaded, load};
-use crate::config::off;
 use crate::daemon::begins;
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::condition::{Conditions, Part};
-use crate::domain::redactor::Redactor;
-use crate::telemetry;
+use hob_config::data_dir::{create_data_dir, data_dir};
+use hob_config::environment::Environment;
+use hob_config::good::fallback::{Fallback, load_or_good};
+use hob_config::load::{Loaded, load};
+use hob_config::off;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::condition::{Conditions, Part};
+use hob_core::domain::redactor::Redactor;
 
 /// A household daemon: it answers at the terminal and on Telegram, uses tools, and remembers.
 #[derive(Debug, Parser)]
@@ -190,7 +189,7 @@ fn base(named: Option<&std::path::Path>) -> anyhow::Result<Base> {
     let data_dir = data_dir(&loaded.config.state, &environment)?;
     create_data_dir(&data_dir)?;
     let redactor = Redactor::new(&loaded.secrets(&environment))?;
-    telemetry::hide(redactor.clone());
+    hob_telemetry::hide(redactor.clone());
     Ok(Base { loaded, data_dir, environment, redactor, fallback })
 }
 

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use crate::cli::settled;
 use crate::cli::{runtime, show, show_json};
-use crate::config::environment::Environment;
 use crate::daemon::models::{Models, Sources, build};
-use crate::domain::clock::SystemClock;
-use crate::model::guarded::Watch;
-use crate::model::learned::Forget;
-use crate::model::provider::Provider;
-use crate::model::table::Table;
+use hob_config::environment::Environment;
+use hob_core::domain::clock::SystemClock;
+use hob_model::guarded::Watch;
+use hob_model::learned::Forget;
+use hob_model::provider::Provider;
+use hob_model::table::Table;
 
 mod list;
 mod trial;

@@ -7,18 +7,18 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::settled;
 use crate::cli::{runtime, show};
-use crate::config::data_dir::data_dir;
-use crate::config::environment::Environment;
 use crate::daemon::DATABASE;
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::principal::Role;
-use crate::policy::pairing::Code;
-use crate::router::pairing::Confirm;
-use crate::router::pairing::desk::{Show, Shown};
-use crate::store::beside::Beside;
-use crate::store::lock::{DataLock, LockError};
-use crate::store::pairings::Pairing;
-use crate::store::reader::Reader;
+use hob_config::data_dir::data_dir;
+use hob_config::environment::Environment;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::principal::Role;
+use hob_core::policy::pairing::Code;
+use hob_router::pairing::Confirm;
+use hob_router::pairing::desk::{Show, Shown};
+use hob_store::beside::Beside;
+use hob_store::lock::{DataLock, LockError};
+use hob_store::pairings::Pairing;
+use hob_store::reader::Reader;
 
 /// What somebody may who is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

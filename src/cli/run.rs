@@ -9,21 +9,20 @@ use tokio::time::Instant;
 
 use crate::cli::exit::Unconfigured;
 use crate::cli::{Base, notify, runtime};
-use crate::config::daemon::LogFormat;
-use crate::config::good::fallback::instead;
-use crate::config::load::{Loaded, Note};
-use crate::config::off::SectionOff;
-use crate::config::telemetry::TelemetryConfig;
 use crate::daemon::error::StartError;
 use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, Daemon, Opened, begins, configured_channels};
-use crate::domain::clock::SystemClock;
-use crate::domain::condition::Conditions;
-use crate::domain::rng::SystemRng;
-use crate::model::discover::DiscoverError;
-use crate::model::http;
-use crate::telemetry::otlp::{Exporter, Otlp};
-use crate::telemetry::{self, Format, Sink, journal};
+use hob_config::daemon::LogFormat;
+use hob_config::good::fallback::instead;
+use hob_config::load::{Loaded, Note};
+use hob_config::off::SectionOff;
+use hob_config::telemetry::TelemetryConfig;
+use hob_core::domain::clock::SystemClock;
+use hob_core::domain::condition::Conditions;
+use hob_core::domain::rng::SystemRng;
+use hob_model::discover::DiscoverError;
+use hob_telemetry::otlp::{Exporter, Otlp};
+use hob_telemetry::{Format, Sink, journal};
 
 /// How long the collector of traces may take to be reached.
 const COLLECTOR_CONNECT: Duration = Duration::from_secs(5);
@@ -58,9 +57,9 @@ pub(super) fn run(base: Base) -> anyhow::Result<()> {
     let is_journal = journal::is_read(base.environment.text("JOURNAL_STREAM"));
     let sink = if is_journal { Sink::Journal } else { Sink::StandardError };
     let exporter = match otlp(&base.loaded.config.telemetry)? {
-        Some(otlp) => Some(telemetry::start_traced(sink, format, &daemon.log, otlp)?),
+        Some(otlp) => Some(hob_telemetry::start_traced(sink, format, &daemon.log, otlp)?),
         None => {
-            telemetry::start(sink, format, &daemon.log)?;
+            hob_telemetry::start(sink, format, &daemon.log)?;
             None
         }
     };
@@ -76,7 +75,7 @@ fn otlp(config: &TelemetryConfig) -> anyhow::Result<Option<Otlp>> {
         service_name: config.service_name.clone(),
         sample_ratio: config.sample_ratio,
         content: config.content,
-        client: http::client(COLLECTOR_CONNECT)?,
+        client: hob_http::client(COLLECTOR_CONNECT)?,
     }))
 }
 

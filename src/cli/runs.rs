@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::bail;
 use clap::Args;
 
-use crate::agent::machine::status::Status;
-use crate::agent::replay::load::ListRuns;
 use crate::cli::replay::open;
 use crate::cli::{runtime, show, show_json};
+use hob_agent::machine::status::Status;
+use hob_agent::replay::load::ListRuns;
 
 mod render;
 

@@ -11,12 +11,12 @@ use jiff::tz::TimeZone;
 use crate::cli::replay::open;
 use crate::cli::settled;
 use crate::cli::{runtime, show};
-use crate::config::environment::Environment;
-use crate::domain::clock::{Clock, SystemClock};
-use crate::policy::schedule::read::read;
-use crate::store::error::StoreError;
-use crate::store::{Statement, Tx, occurrences, schedules};
-use crate::tool::schedule::shown;
+use hob_config::environment::Environment;
+use hob_core::domain::clock::{Clock, SystemClock};
+use hob_core::policy::schedule::read::read;
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, occurrences, schedules};
+use hob_tools::schedule::shown;
 
 /// The most that are listed.
 const LISTED_MAX: i64 = 10_000;

@@ -10,10 +10,10 @@ use clap::{Args, Subcommand};
 
 use crate::cli::init::world::Service;
 use crate::cli::{checked, show};
-use crate::config::data_dir::data_dir;
-use crate::config::environment::Environment;
-use crate::config::load::load;
 use crate::doctor::rules::service::Unit;
+use hob_config::data_dir::data_dir;
+use hob_config::environment::Environment;
+use hob_config::load::load;
 
 /// The unit for the machine.
 const SYSTEM_UNIT: &str = include_str!("../../systemd/hob.service");

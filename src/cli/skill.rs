@@ -9,14 +9,14 @@ use jiff::Timestamp;
 
 use crate::cli::{Base, base, runtime, show};
 use crate::daemon::DATABASE;
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::skills::{SkillBook as _, SkillList};
-use crate::skill::archive::{ARCHIVE_BYTES_MAX, Bundle};
-use crate::skill::library::{Library, Said};
-use crate::skill::shelf::{Places, Shelf};
-use crate::skill::{fetch, install, report};
-use crate::store::reader::Reader;
-use crate::store::{Pace, Store};
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::skills::{SkillBook as _, SkillList};
+use hob_skill::archive::{ARCHIVE_BYTES_MAX, Bundle};
+use hob_skill::library::{Library, Said};
+use hob_skill::shelf::{Places, Shelf};
+use hob_skill::{fetch, install, report};
+use hob_store::reader::Reader;
+use hob_store::{Pace, Store};
 
 /// The most characters of a skill's description in the list.
 const LINE_CHARS_MAX: usize = 100;

@@ -8,18 +8,18 @@ use clap::Args;
 use jiff::tz::TimeZone;
 
 use crate::cli::{runtime, show, show_json};
-use crate::config::Config;
-use crate::config::data_dir::whereabouts;
-use crate::config::environment::Environment;
-use crate::config::load::load;
 use crate::daemon::DATABASE;
 use crate::daemon::backups::folder;
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::store::error::StoreError;
-use crate::store::lock::holder;
-use crate::store::reader::Reader;
-use crate::web::ask::{AskError, ask};
-use crate::web::status::{Look, Places, StatusReport, beside};
+use hob_config::Config;
+use hob_config::data_dir::whereabouts;
+use hob_config::environment::Environment;
+use hob_config::load::load;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_store::error::StoreError;
+use hob_store::lock::holder;
+use hob_store::reader::Reader;
+use hob_web::ask::{AskError, ask};
+use hob_web::status::{Look, Places, StatusReport, beside};
 
 /// How long a running Hob may take to answer.
 const WITHIN: Duration = Duration::from_secs(8);

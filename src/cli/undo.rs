@@ -6,14 +6,14 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 
 use crate::cli::{settled, show};
-use crate::config::data_dir::data_dir;
-use crate::config::environment::Environment;
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::store::lock::DataLock;
-use crate::tool::changes::Drafts;
-use crate::tool::workspace::Workspace;
-use crate::web::ask::{AskError, tell};
-use crate::web::undo::PATH;
+use hob_config::data_dir::data_dir;
+use hob_config::environment::Environment;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_store::lock::DataLock;
+use hob_tools::changes::Drafts;
+use hob_tools::workspace::Workspace;
+use hob_web::ask::{AskError, tell};
+use hob_web::undo::PATH;
 
 /// How long a running Hob may take: many files may have to move.
 const WITHIN: Duration = Duration::from_secs(120);

@@ -7,12 +7,12 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::{exit, runtime, show, show_json};
-use crate::config::data_dir::whereabouts;
-use crate::config::environment::Environment;
-use crate::config::load::{LoadError, load};
 use crate::daemon::DATABASE;
-use crate::store::error::StoreError;
-use crate::store::inspect::{known, schema};
+use hob_config::data_dir::whereabouts;
+use hob_config::environment::Environment;
+use hob_config::load::{LoadError, load};
+use hob_store::error::StoreError;
+use hob_store::inspect::{known, schema};
 
 /// What `hob version` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -9,19 +9,19 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use crate::cli::{runtime, show};
-use crate::config::data_dir::whereabouts;
-use crate::config::environment::Environment;
 use crate::daemon::DATABASE;
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::rng::SystemRng;
-use crate::store::beside::Beside;
-use crate::store::error::StoreError;
-use crate::store::web_door::{self, Token};
-use crate::store::{Statement, Tx};
-use crate::web::ask::{AskError, ask};
-use crate::web::door::login::{Invite, link};
-use crate::web::door::{PageRole, hash, new_key};
-use crate::web::page::Whereabouts;
+use hob_config::data_dir::whereabouts;
+use hob_config::environment::Environment;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::rng::SystemRng;
+use hob_store::beside::Beside;
+use hob_store::error::StoreError;
+use hob_store::web_door::{self, Token};
+use hob_store::{Statement, Tx};
+use hob_web::ask::{AskError, ask};
+use hob_web::door::login::{Invite, link};
+use hob_web::door::{PageRole, hash, new_key};
+use hob_web::page::Whereabouts;
 
 /// How long a running Hob may take to answer.
 const WITHIN: Duration = Duration::from_secs(8);

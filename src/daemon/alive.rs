@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::domain::health::{ChannelHealth, Liveness, Pulse};
-use crate::domain::inbound::ChannelKind;
+use hob_core::domain::health::{ChannelHealth, Liveness, Pulse};
+use hob_core::domain::inbound::ChannelKind;
 
 /// So much later than it promised a loop may come round: a machine under load.
 const MARGIN: Duration = Duration::from_secs(30);
@@ -59,7 +59,7 @@ pub fn all_heard(channels: &[Account]) -> bool {
 #[must_use]
 pub fn line(channels: &[Account], at_work: usize) -> String {
     let account = |(kind, account, health): &Account| {
-        let name = if account == crate::domain::inbound::DEFAULT_ACCOUNT {
+        let name = if account == hob_core::domain::inbound::DEFAULT_ACCOUNT {
             kind.to_string()
         } else {
             format!("{kind} ({account})")
@@ -80,7 +80,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::domain::health::Monitor;
+    use hob_core::domain::health::Monitor;
 
     fn account(name: &str, monitor: &Monitor) -> Account {
         let health = monitor.health(Timestamp::from_second(100).unwrap(), Duration::from_secs(60));

@@ -8,19 +8,19 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::backup::archives;
-use crate::backup::make::{self, Made, Order};
-use crate::backup::seal::Recipients;
-use crate::backup::{BackupError, work};
-use crate::config::backup::BackupConfig;
-use crate::config::edit;
 use crate::daemon::Blueprint;
 use crate::daemon::chores::another;
 use crate::daemon::reload::running::Current;
 use crate::daemon::switches::Switches;
-use crate::domain::clock::Clock;
-use crate::domain::condition::{Conditions, Part, Trouble};
-use crate::domain::rng::Rng;
+use hob_config::backup::BackupConfig;
+use hob_config::edit;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::condition::{Conditions, Part, Trouble};
+use hob_core::domain::rng::Rng;
+use hob_store::backup::archives;
+use hob_store::backup::make::{self, Made, Order};
+use hob_store::backup::seal::Recipients;
+use hob_store::backup::{BackupError, work};
 
 /// The longest wait between two looks at the clock, which can jump.
 const LOOK_EVERY: Duration = Duration::from_secs(600);

@@ -8,38 +8,37 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::net::TcpListener;
 
-use crate::config::Config;
-use crate::config::heartbeat::HeartbeatConfig;
-use crate::config::problem::Finding;
-use crate::config::schedule::{CatchUp, ScheduleConfig};
-use crate::config::webhooks::{SignedConfig, WebhookConfig};
 use crate::daemon::error::StartError;
 use crate::daemon::slot::Slot;
 use crate::daemon::switches::Switches;
 use crate::daemon::voice::{Place, voice};
 use crate::daemon::{Blueprint, aside, chores, parts};
-use crate::domain::channel::Adapter;
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::inbound::{ChannelKind, Conversation};
-use crate::domain::principal::Role;
-use crate::policy::access::AccessList;
-use crate::policy::pairing::Code;
-use crate::policy::schedule::RuleError;
-use crate::policy::schedule::read::{ReadError, read};
-use crate::router::events::Hook;
-use crate::router::heartbeat::Heartbeat;
-use crate::router::intake::Router;
-use crate::router::pairing;
-use crate::router::schedules::sync::Declared;
-use crate::store::error::StoreError;
-use crate::store::schedules::Timing;
-use crate::store::{Statement, Store, Tx, members, private_chats};
-use crate::web;
-use crate::web::door::judge::Places;
-use crate::web::hooks::{self, Webhook, Webhooks};
-use crate::web::limit::PerMinute;
-use crate::web::signature::Signed;
-use crate::web::telegram::{self, Sinks};
+use hob_config::Config;
+use hob_config::heartbeat::HeartbeatConfig;
+use hob_config::problem::Finding;
+use hob_config::schedule::{CatchUp, ScheduleConfig};
+use hob_config::webhooks::{SignedConfig, WebhookConfig};
+use hob_core::domain::channel::Adapter;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::inbound::{ChannelKind, Conversation};
+use hob_core::domain::principal::Role;
+use hob_core::policy::access::AccessList;
+use hob_core::policy::pairing::Code;
+use hob_core::policy::schedule::RuleError;
+use hob_core::policy::schedule::read::{ReadError, read};
+use hob_router::events::Hook;
+use hob_router::heartbeat::Heartbeat;
+use hob_router::intake::Router;
+use hob_router::pairing;
+use hob_router::schedules::sync::Declared;
+use hob_store::error::StoreError;
+use hob_store::schedules::Timing;
+use hob_store::{Statement, Store, Tx, members, private_chats};
+use hob_web::door::judge::Places;
+use hob_web::hooks::{self, Webhook, Webhooks};
+use hob_web::limit::PerMinute;
+use hob_web::signature::Signed;
+use hob_web::telegram::{self, Sinks};
 
 /// What is ready to begin.
 pub(super) struct Begins {
@@ -105,10 +104,10 @@ impl Begun {
         (switches, router): (&Switches, &Arc<Router>),
     ) {
         let hooks = hooks::routes(Arc::clone(router), Arc::clone(&self.webhooks));
-        let routes = hooks.merge(web::health::routes_at(places, Arc::clone(router)));
+        let routes = hooks.merge(hob_web::health::routes_at(places, Arc::clone(router)));
         let routes = routes.merge(telegram::routes(Arc::clone(&self.sinks)));
         let routes = page.into_iter().fold(routes, Routes::merge);
-        switches.keep("the page", web::serve::serve(listener, routes, switches.intake.clone()));
+        switches.keep("the page", hob_web::serve::serve(listener, routes, switches.intake.clone()));
     }
 }
 

@@ -8,20 +8,23 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::channel::discord::Discord;
-use crate::channel::email::Email;
-use crate::channel::slack::Slack;
-use crate::channel::telegram::Telegram;
-use crate::channel::{discord as discord_room, email as email_room, slack as slack_room, telegram as telegram_room};
-use crate::config::Config;
 use crate::daemon::chores::slept;
 use crate::daemon::error::StartError;
 use crate::daemon::reload::plan::Address;
 use crate::daemon::switches::Switches;
 use crate::daemon::{Blueprint, discord, letters, slack, telegram};
-use crate::domain::channel::{Adapter, Intake};
-use crate::domain::inbound::ChannelKind;
-use crate::router::intake::Router;
+use hob_config::Config;
+use hob_core::domain::channel::{Adapter, Intake};
+use hob_core::domain::inbound::ChannelKind;
+use hob_discord as discord_room;
+use hob_discord::Discord;
+use hob_email as email_room;
+use hob_email::Email;
+use hob_router::intake::Router;
+use hob_slack as slack_room;
+use hob_slack::Slack;
+use hob_telegram as telegram_room;
+use hob_telegram::Telegram;
 
 /// The wait before a channel that broke starts again.
 const CHANNEL_RESTART: Duration = Duration::from_secs(1);

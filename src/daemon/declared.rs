@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent::machine::policy::{ContextStrategy, DeclaredLoop, Termination};
-use crate::config::declared::{LoopConfig, LoopStrategy, TerminateConfig, TerminateWhen};
-use crate::config::tools::ToolConfig;
 use crate::daemon::error::StartError;
-use crate::tool::registry::Registry;
+use hob_agent::machine::policy::{ContextStrategy, DeclaredLoop, Termination};
+use hob_config::declared::{LoopConfig, LoopStrategy, TerminateConfig, TerminateWhen};
+use hob_config::tools::ToolConfig;
+use hob_tools::registry::Registry;
 
 /// The tools that are commands, by name.
 type Commands = BTreeMap<String, ToolConfig>;
@@ -58,7 +58,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::tool::ask_human::AskHuman;
+    use hob_tools::ask_human::AskHuman;
 
     fn config(terminate: &str) -> LoopConfig {
         toml::from_str(&format!("max_cycles = 7\nstrategy = 'rolling-window'\ncontext_tokens = 9000\n{terminate}"))

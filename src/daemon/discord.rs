@@ -1,12 +1,12 @@
 //! From the config's bots on Discord to what the rooms take.
 
-use crate::channel::discord::settings::{Pace, Settings};
-use crate::config::Config;
-use crate::config::discord::DiscordConfig;
 use crate::daemon::error::StartError;
 use crate::daemon::people::{Section, numbers};
-use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
-use crate::domain::principal::Role;
+use hob_config::Config;
+use hob_config::discord::DiscordConfig;
+use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::principal::Role;
+use hob_discord::settings::{Pace, Settings};
 
 /// The bots, by their accounts' names.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &DiscordConfig)> {

@@ -1,15 +1,14 @@
 //! Why Hob could not start.
 
-use crate::backup::BackupError;
-use crate::channel::discord::SetupError as DiscordError;
-use crate::channel::email;
-use crate::channel::slack::SetupError as SlackError;
-use crate::channel::telegram::SetupError;
-use crate::model::discover::DiscoverError;
-use crate::model::error::ModelError;
-use crate::model::table::TableError;
-use crate::store::error::StoreError;
-use crate::store::lock::LockError;
+use hob_discord::SetupError as DiscordError;
+use hob_model::discover::DiscoverError;
+use hob_model::error::ModelError;
+use hob_model::table::TableError;
+use hob_slack::SetupError as SlackError;
+use hob_store::backup::BackupError;
+use hob_store::error::StoreError;
+use hob_store::lock::LockError;
+use hob_telegram::SetupError;
 
 /// Hob could not start.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +59,7 @@ pub enum StartError {
         /// Which of the mailboxes.
         account: String,
         /// Why.
-        source: email::SetupError,
+        source: hob_email::SetupError,
     },
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::memory::extraction::{CALLS_PER_PASS, Extractor, Pass};
+use hob_memory::extraction::{CALLS_PER_PASS, Extractor, Pass};
 
 /// How often it is looked whether a conversation is over.
 const EVERY: Duration = Duration::from_secs(60);

@@ -11,15 +11,15 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::environment::Environment;
-use crate::config::good::History;
-use crate::config::good::entry::Good;
 use crate::daemon::Blueprint;
 use crate::daemon::reload::running::{Current, Running};
 use crate::daemon::switches::Switches;
-use crate::domain::clock::Clock;
-use crate::domain::condition::{Conditions, Part, Trouble};
-use crate::model::guarded::Heard;
+use hob_config::environment::Environment;
+use hob_config::good::History;
+use hob_config::good::entry::Good;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::condition::{Conditions, Part, Trouble};
+use hob_model::guarded::Heard;
 
 /// After a failure it is tried again after so long.
 const AGAIN_AFTER: Duration = Duration::from_secs(300);
@@ -129,9 +129,9 @@ mod tests {
     use tokio::sync::watch;
 
     use super::*;
-    use crate::config::good::Shelf;
-    use crate::domain::clock::SystemClock;
-    use crate::domain::secret::Secret;
+    use hob_config::good::Shelf;
+    use hob_core::domain::clock::SystemClock;
+    use hob_core::domain::secret::Secret;
 
     struct Desk {
         dir: TempDir,

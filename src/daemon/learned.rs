@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::model::learned::{Learned, Remember};
+use hob_model::learned::{Learned, Remember};
 
 /// The file's name in the data directory.
 const NAME: &str = "learned.json";

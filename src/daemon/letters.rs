@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::channel::email::settings::{Authentication, Pace, Security, Server, Settings};
-use crate::config::Config;
-use crate::config::email::{EmailConfig, TlsConfig};
 use crate::daemon::parts;
 use crate::daemon::people::{Section, lower};
-use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
-use crate::domain::principal::Role;
-use crate::router::mail::LetterRules;
+use hob_config::Config;
+use hob_config::email::{EmailConfig, TlsConfig};
+use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::principal::Role;
+use hob_email::settings::{Authentication, Pace, Security, Server, Settings};
+use hob_router::mail::LetterRules;
 
 /// The mailboxes, and what each is called.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &EmailConfig)> {

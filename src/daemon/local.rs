@@ -5,10 +5,9 @@ use std::sync::Arc;
 use crate::daemon::Blueprint;
 use crate::daemon::backups::folder;
 use crate::daemon::switches::Switches;
-use crate::router::intake::Router;
-use crate::web;
-use crate::web::local::Local;
-use crate::web::status::Places;
+use hob_router::intake::Router;
+use hob_web::local::Local;
+use hob_web::status::Places;
 
 /// Answers until all is said. Without a socket Hob works as well: only nobody can ask it from beside.
 ///
@@ -19,8 +18,8 @@ pub(super) fn serve(switches: &Switches, router: &Arc<Router>, (blueprint, page_
         Err(error) => return tracing::warn!(%error, "local.absent: {error}"),
     };
     let places = places(blueprint);
-    let routes = web::health::routes(Arc::clone(router)).merge(web::status::routes(Arc::clone(router), places));
-    let routes = routes.merge(web::page::whereabouts(page_at)).merge(web::undo::routes(Arc::clone(router)));
+    let routes = hob_web::health::routes(Arc::clone(router)).merge(hob_web::status::routes(Arc::clone(router), places));
+    let routes = routes.merge(hob_web::page::whereabouts(page_at)).merge(hob_web::undo::routes(Arc::clone(router)));
     switches.keep("the socket", local.serve(routes, switches.silence.clone()));
 }
 

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use crate::config::environment::Environment;
-use crate::config::memory::{EmbeddingConfig, EmbeddingKind, MemoryConfig};
 use crate::daemon::Blueprint;
-use crate::config::transcription::TranscriptionConfig;
 use crate::daemon::assembly::{Made, Roots};
 use crate::daemon::slot::Slot;
 use crate::daemon::switches::Switches;
-use crate::memory::embedding::account::Account;
-use crate::memory::embedding::openai::Remote;
-use crate::memory::extraction::Ports;
-use crate::memory::nearby::Standing;
-use crate::memory::recall::{Memory, RecallLimits};
-use crate::memory::upkeep::source::{Leave, Source, Wanted};
-use crate::memory::upkeep::{Pace, Upkeep};
+use hob_config::environment::Environment;
+use hob_config::memory::{EmbeddingConfig, EmbeddingKind, MemoryConfig};
+use hob_config::transcription::TranscriptionConfig;
+use hob_memory::embedding::account::Account;
+use hob_memory::embedding::openai::Remote;
+use hob_memory::extraction::Ports;
+use hob_memory::nearby::Standing;
+use hob_memory::recall::{Memory, RecallLimits};
+use hob_memory::upkeep::source::{Leave, Source, Wanted};
+use hob_memory::upkeep::{Pace, Upkeep};
 
 /// Keeps Hob from fetching anything by itself.
 const NO_FETCH: &str = "HOB_NO_FETCH";

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::Config;
-use crate::config::environment::Environment;
-use crate::config::off::SectionOff;
-use crate::config::provider::{EffortConfig, FallbackConfig, ModelsConfig, ProviderConfig, ProviderKind};
 use crate::daemon::error::StartError;
 use crate::daemon::parts;
-use crate::domain::secret::Secret;
-use crate::model::catalog::{Catalog, Entry};
-use crate::model::discover::ollama::OllamaAddress;
-use crate::model::discover::{self, Configured, DiscoverError, Found, Lookup, discover};
-use crate::model::guarded::Watch;
-use crate::model::keyless::Keyless;
-use crate::model::learned::Remember;
-use crate::model::provider::Offered;
-use crate::model::settings::{Deadlines, Effort, Tuning};
-use crate::model::table::Table;
+use hob_config::Config;
+use hob_config::environment::Environment;
+use hob_config::off::SectionOff;
+use hob_config::provider::{EffortConfig, FallbackConfig, ModelsConfig, ProviderConfig, ProviderKind};
+use hob_core::domain::secret::Secret;
+use hob_model::catalog::{Catalog, Entry};
+use hob_model::discover::ollama::OllamaAddress;
+use hob_model::discover::{self, Configured, DiscoverError, Found, Lookup, discover};
+use hob_model::guarded::Watch;
+use hob_model::keyless::Keyless;
+use hob_model::learned::Remember;
+use hob_model::provider::Offered;
+use hob_model::settings::{Deadlines, Effort, Tuning};
+use hob_model::table::Table;
 
 /// Where an Ollama is looked for.
 pub const OLLAMA: &str = "127.0.0.1:11434";
@@ -298,7 +298,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::load::parse;
+    use hob_config::load::parse;
 
     #[test]
     fn n6_a_provider_that_needs_a_key_and_has_none_is_off() {

@@ -8,23 +8,22 @@ use axum::Router as Routes;
 use rustix::net::sockopt;
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 
-use crate::config::Config;
-use crate::config::good::History;
-use crate::config::webhooks::Listens;
-use crate::config::writer::Writer;
 use crate::daemon::begins::beyond;
 use crate::daemon::error::StartError;
 use crate::daemon::reload::running::Current;
 use crate::daemon::switches::Switches;
 use crate::daemon::{Blueprint, aside, local};
-use crate::router::intake::Router;
-use crate::web;
-use crate::web::chat::channel::Page;
-use crate::web::door::judge::Places;
-use crate::web::door::login::{Invite, OwnerEntered, link};
-use crate::web::door::{Door, PageRole, new_key};
-use crate::web::operations::desk::{ConfigFile, Desk};
-use crate::web::served::Served;
+use hob_config::Config;
+use hob_config::good::History;
+use hob_config::webhooks::Listens;
+use hob_config::writer::Writer;
+use hob_router::intake::Router;
+use hob_web::chat::channel::Page;
+use hob_web::door::judge::Places;
+use hob_web::door::login::{Invite, OwnerEntered, link};
+use hob_web::door::{Door, PageRole, new_key};
+use hob_web::operations::desk::{ConfigFile, Desk};
+use hob_web::served::Served;
 
 /// So many callers may wait to be heard: as many as the standard library's own listeners let wait.
 const BACKLOG: u32 = 128;
@@ -124,7 +123,7 @@ pub(super) async fn routes(
     }
     let (router, page, stop) = (Arc::clone(router), Arc::clone(page), switches.intake.clone());
     let desk = desk(blueprint, current);
-    Ok(Some(web::page::routes(Arc::new(Served { router, page, door, desk, stop }))))
+    Ok(Some(hob_web::page::routes(Arc::new(Served { router, page, door, desk, stop }))))
 }
 
 /// What the page's operations need beside the router.

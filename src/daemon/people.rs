@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::Config;
-use crate::config::people::PersonConfig;
 use crate::daemon::{discord, letters, parts, slack, telegram};
-use crate::domain::inbound::ChannelKind;
-use crate::domain::principal::Role;
-use crate::policy::access::{AccessList, Alias};
-use crate::policy::persona::Assignments;
+use hob_config::Config;
+use hob_config::people::PersonConfig;
+use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::principal::Role;
+use hob_core::policy::access::{AccessList, Alias};
+use hob_core::policy::persona::Assignments;
 
 /// What the section of an account says of people.
 pub(super) struct Section<'a> {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
-use crate::domain::ids::SessionId;
-use crate::domain::inbound::Conversation;
-use crate::store::error::StoreError;
-use crate::store::{Statement, Store, Tx, outbox, runs, sessions, switches};
+use hob_core::domain::ids::SessionId;
+use hob_core::domain::inbound::Conversation;
+use hob_store::error::StoreError;
+use hob_store::{Statement, Store, Tx, outbox, runs, sessions, switches};
 
 /// Watches conversations come to rest.
 #[derive(Clone)]

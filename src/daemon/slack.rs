@@ -1,13 +1,13 @@
 //! From the config's apps on Slack to what the rooms take.
 
-use crate::channel::slack::settings::{Pace, Settings};
-use crate::config::Config;
-use crate::config::slack::SlackConfig;
 use crate::daemon::error::StartError;
 use crate::daemon::people::Section;
-use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
-use crate::domain::principal::Role;
-use crate::router::command::{self, Command};
+use hob_config::Config;
+use hob_config::slack::SlackConfig;
+use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::principal::Role;
+use hob_router::command::{self, Command};
+use hob_slack::settings::{Pace, Settings};
 
 /// The apps, and what each is called.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &SlackConfig)> {

@@ -9,11 +9,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::Config;
-use crate::domain::inbound::ChannelKind;
-use crate::router::lanes::LaneSettings;
-use crate::store::Store;
-use crate::telemetry::tasks;
+use hob_config::Config;
+use hob_core::domain::inbound::ChannelKind;
+use hob_router::lanes::LaneSettings;
+use hob_store::Store;
+use hob_telemetry::tasks;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 pub(super) const FLUSH: Duration = Duration::from_secs(4);

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::channel::telegram::settings::{Pace, Settings, Webhook};
-use crate::config::Config;
-use crate::config::telegram::TelegramConfig;
 use crate::daemon::error::StartError;
 use crate::daemon::people::{Section, numbers};
-use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
-use crate::domain::principal::Role;
-use crate::router::command::LISTED;
+use hob_config::Config;
+use hob_config::telegram::TelegramConfig;
+use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::principal::Role;
+use hob_router::command::LISTED;
+use hob_telegram::settings::{Pace, Settings, Webhook};
 
 /// The accounts by name: that of `[telegram]`, and those of `[telegram_accounts]`.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &TelegramConfig)> {

@@ -14,47 +14,47 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use crate::config::Config;
-use crate::config::environment::Environment;
-use crate::config::load::usual_place;
-use crate::config::tools::{ApprovalConfig, ToolConfig};
-use crate::config::writer::Writer;
 use crate::daemon::begins::beyond;
 use crate::daemon::configured_channels;
 use crate::daemon::parts::role;
-use crate::domain::clock::SystemClock;
-use crate::domain::rng::Rng;
-use crate::domain::skills::SkillBook;
-use crate::domain::tools::{Approval, Risk, ToolFacts};
-use crate::memory::recall::Memory;
-use crate::model::catalog::Catalog;
-use crate::skill::library::Library;
-use crate::store::contents::Contents;
-use crate::tool::Timeout;
-use crate::tool::ask_human::AskHuman;
-use crate::tool::changes::Drafts;
-use crate::tool::command::{CommandTool, Declaration};
-use crate::tool::current_time::CurrentTime;
-use crate::tool::forget::ForgetTool;
-use crate::tool::keep_changes::KeepChanges;
-use crate::tool::leftovers::Leftovers;
-use crate::tool::manage_config::ManageConfig;
-use crate::tool::manage_people::ManagePeople;
-use crate::tool::read_result::ReadResult;
-use crate::tool::recall::RecallTool;
-use crate::tool::registry::Registry;
-use crate::tool::remember_fact::RememberFact;
-use crate::tool::request_more_iterations::RequestMoreIterations;
-use crate::tool::results::Results;
-use crate::tool::run_journal::RunJournal;
-use crate::tool::sandbox::Sandbox;
-use crate::tool::sandbox::own::Grounds as Walls;
-use crate::tool::schedule::ScheduleTool;
-use crate::tool::skills::manage_skills::ManageSkills;
-use crate::tool::skills::use_skill::UseSkill;
-use crate::tool::system_info::{Household, SystemInfo};
-use crate::tool::use_tool::UseTool;
-use crate::tool::workspace::Workspace;
+use hob_config::Config;
+use hob_config::environment::Environment;
+use hob_config::load::usual_place;
+use hob_config::tools::{ApprovalConfig, ToolConfig};
+use hob_config::writer::Writer;
+use hob_core::domain::clock::SystemClock;
+use hob_core::domain::rng::Rng;
+use hob_core::domain::skills::SkillBook;
+use hob_core::domain::tools::{Approval, Risk, ToolFacts};
+use hob_memory::recall::Memory;
+use hob_model::catalog::Catalog;
+use hob_skill::library::Library;
+use hob_store::contents::Contents;
+use hob_tools::Timeout;
+use hob_tools::ask_human::AskHuman;
+use hob_tools::changes::Drafts;
+use hob_tools::command::{CommandTool, Declaration};
+use hob_tools::current_time::CurrentTime;
+use hob_tools::forget::ForgetTool;
+use hob_tools::keep_changes::KeepChanges;
+use hob_tools::leftovers::Leftovers;
+use hob_tools::manage_config::ManageConfig;
+use hob_tools::manage_people::ManagePeople;
+use hob_tools::read_result::ReadResult;
+use hob_tools::recall::RecallTool;
+use hob_tools::registry::Registry;
+use hob_tools::remember_fact::RememberFact;
+use hob_tools::request_more_iterations::RequestMoreIterations;
+use hob_tools::results::Results;
+use hob_tools::run_journal::RunJournal;
+use hob_tools::sandbox::Sandbox;
+use hob_tools::sandbox::own::Grounds as Walls;
+use hob_tools::schedule::ScheduleTool;
+use hob_tools::skills::manage_skills::ManageSkills;
+use hob_tools::skills::use_skill::UseSkill;
+use hob_tools::system_info::{Household, SystemInfo};
+use hob_tools::use_tool::UseTool;
+use hob_tools::workspace::Workspace;
 
 /// What tools are made from.
 pub(super) struct Grounds<'a> {
@@ -201,21 +201,21 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use crate::agent::prompt::{self, PromptSettings};
-    use crate::domain::clock::SystemClock;
-    use crate::domain::ids::UserId;
-    use crate::domain::principal::{Principal, Role, Trust};
-    use crate::domain::rng::SystemRng;
-    use crate::model::catalog::Entry;
-    use crate::model::message::Message;
-    use crate::model::offline::Offline;
-    use crate::model::tokens;
-    use crate::policy::access::Reach;
-    use crate::store::Store;
+    use hob_agent::prompt::{self, PromptSettings};
+    use hob_core::domain::clock::SystemClock;
+    use hob_core::domain::ids::UserId;
+    use hob_core::domain::principal::{Principal, Role, Trust};
+    use hob_core::domain::rng::SystemRng;
+    use hob_core::policy::access::Reach;
+    use hob_model::catalog::Entry;
+    use hob_model::message::Message;
+    use hob_model::offline::Offline;
+    use hob_model::tokens;
+    use hob_store::Store;
 
     async fn usual() -> Registry {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("hob.db"), crate::store::Pace::Threaded).await.unwrap();
+        let store = Store::open(&dir.path().join("hob.db"), hob_store::Pace::Threaded).await.unwrap();
         let offline = Entry::new("primary", Arc::new(Offline));
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let skills = Arc::new(Library::plain(store, dir.path()));
@@ -240,7 +240,8 @@ mod tests {
     #[tokio::test]
     async fn d4_the_built_in_tools_are_known_by_name() {
         // No coding agent is installed in this environment.
-        let there = crate::domain::tools::BUILT_IN.into_iter().filter(|name| *name != "cli_agent").collect::<Vec<_>>();
+        let there =
+            hob_core::domain::tools::BUILT_IN.into_iter().filter(|name| *name != "cli_agent").collect::<Vec<_>>();
         assert_eq!(usual().await.names(), there);
     }
 

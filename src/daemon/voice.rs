@@ -1,10 +1,10 @@
 //! In whose name something begins by itself, and where it is heard.
 
-use crate::config::Config;
 use crate::daemon::parts;
 use crate::daemon::toolset::files::destination;
-use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
-use crate::domain::principal::Role;
+use hob_config::Config;
+use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use hob_core::domain::principal::Role;
 
 /// Where it is to be heard, as its section names it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,8 +80,8 @@ fn known_at(owners: &[(String, Conversation)], there: &Conversation) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::environment::Environment;
-    use crate::config::load::parse;
+    use hob_config::environment::Environment;
+    use hob_config::load::parse;
 
     const CONFIG: &str = "
         [telegram]

@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use futures::future::{LocalBoxFuture, join_all};
 
-use crate::config::Config;
-use crate::config::environment::Environment;
-use crate::config::load::Loaded;
 use crate::doctor::rules::finding::{Check, Finding, Report};
 use crate::doctor::rules::service::Unit;
-use crate::domain::clock::Clock;
-use crate::domain::redactor::Redactor;
-use crate::domain::rng::Rng;
+use hob_config::Config;
+use hob_config::environment::Environment;
+use hob_config::load::Loaded;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::redactor::Redactor;
+use hob_core::domain::rng::Rng;
 
 /// How long a check may take.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn n12_no_secret_is_in_a_finding() {
-        let redactor = Redactor::new(&[crate::domain::secret::Secret::new("sk-0123456789abcdef".to_owned())]).unwrap();
+        let redactor =
+            Redactor::new(&[hob_core::domain::secret::Secret::new("sk-0123456789abcdef".to_owned())]).unwrap();
         let found = Finding::fail(Check::Models, "401 for sk-0123456789abcdef", "not sk-0123456789abcdef");
         let shown = Report::of(vec![found]).redacted(&redactor).to_string();
         assert!(!shown.contains("0123456789"), "{shown}");

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use hob::model::anthropic::Anthropic;
-use hob::model::error::{ErrorClass, ModelError};
-use hob::model::message::Completion;
-use hob::model::provider::{NoSink, Provider};
-use hob::model::settings::{Deadlines, Settings};
+use hob_model::anthropic::Anthropic;
+use hob_model::error::{ErrorClass, ModelError};
+use hob_model::message::Completion;
+use hob_model::provider::{NoSink, Provider};
+use hob_model::settings::{Deadlines, Settings};
 use serde_json::json;
 
 use crate::support::fake_anthropic::{FakeAnthropic, Reply, Script};

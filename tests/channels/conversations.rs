@@ -3,7 +3,7 @@
 use crate::platform::{Platform, Shown, There};
 use crate::support::fake_model::{Gate, Reply, Script};
 use crate::ten_minutes;
-use hob::domain::capabilities::Feature;
+use hob_core::domain::capabilities::Feature;
 
 /// A tool that leaves a line, and asks before.
 pub(crate) const PAY: &str = r#"

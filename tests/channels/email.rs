@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::domain::inbound::ChannelKind;
+use hob_core::domain::inbound::ChannelKind;
 use mail_parser::{MessageParser, MimeHeaders as _};
 
 use crate::platform::{Platform, Seen, Shown};

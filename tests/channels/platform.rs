@@ -1,8 +1,8 @@
 //! What a conversation needs of a platform, in the platform's own terms behind it.
 
 use async_trait::async_trait;
-use hob::domain::capabilities::{Capabilities, Feature};
-use hob::domain::inbound::ChannelKind;
+use hob_core::domain::capabilities::{Capabilities, Feature};
+use hob_core::domain::inbound::ChannelKind;
 
 use crate::support::house::House;
 use crate::support::process::within;

@@ -1,7 +1,7 @@
 //! Slack, over its fake.
 
 use async_trait::async_trait;
-use hob::domain::inbound::ChannelKind;
+use hob_core::domain::inbound::ChannelKind;
 use serde_json::Value;
 
 use crate::platform::{Platform, Seen, Shown};

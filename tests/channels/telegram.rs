@@ -1,7 +1,7 @@
 //! Telegram, over its fake.
 
 use async_trait::async_trait;
-use hob::domain::inbound::ChannelKind;
+use hob_core::domain::inbound::ChannelKind;
 
 use crate::platform::{Platform, Seen, Shown};
 use crate::support::fake_telegram::world::{Message, World};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use hob::domain::inbound::ChannelKind;
-use hob::store::Store;
+use hob_core::domain::inbound::ChannelKind;
+use hob_store::Store;
 use sqlx::Connection;
 use tokio::time::Instant;
 

@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use hob::channel::console::screen::Console;
-use hob::channel::console::{Ports, Quiet, local};
-use hob::domain::channel::{Accepted, Channel, Intake, IntakeError};
-use hob::domain::clock::Clock;
-use hob::domain::ids::{OutboxId, RunId};
-use hob::domain::inbound::{ChannelKind, Cursor};
-use hob::domain::inbound::{Happening, Inbound};
-use hob::domain::outgoing::{DeliveryError, Destination, Outgoing};
-use hob::domain::rng::Rng;
+use hob_console::screen::Console;
+use hob_console::{Ports, Quiet, local};
+use hob_core::domain::channel::{Accepted, Channel, Intake, IntakeError};
+use hob_core::domain::clock::Clock;
+use hob_core::domain::ids::{OutboxId, RunId};
+use hob_core::domain::inbound::{ChannelKind, Cursor};
+use hob_core::domain::inbound::{Happening, Inbound};
+use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing};
+use hob_core::domain::rng::Rng;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 

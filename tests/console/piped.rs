@@ -3,12 +3,12 @@
 use std::io::{self, BufReader, Write};
 use std::sync::Arc;
 
-use hob::channel::console::ConsoleError;
-use hob::channel::console::pipe::{Input, pipe};
-use hob::channel::console::screen::Console;
-use hob::domain::channel::{Channel, Progress};
-use hob::domain::ids::{FileId, RunId};
-use hob::domain::outgoing::{Enclosed, Outgoing};
+use hob_console::ConsoleError;
+use hob_console::pipe::{Input, pipe};
+use hob_console::screen::Console;
+use hob_core::domain::channel::{Channel, Progress};
+use hob_core::domain::ids::{FileId, RunId};
+use hob_core::domain::outgoing::{Enclosed, Outgoing};
 use jiff::Timestamp;
 
 use crate::{Echo, Paper, destination, reply};

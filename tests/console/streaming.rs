@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use hob::channel::console::screen::Console;
-use hob::domain::channel::Ended;
-use hob::domain::channel::{Channel, Progress};
-use hob::domain::ids::RunId;
-use hob::domain::outgoing::{Choice, Outgoing};
+use hob_console::screen::Console;
+use hob_core::domain::channel::Ended;
+use hob_core::domain::channel::{Channel, Progress};
+use hob_core::domain::ids::RunId;
+use hob_core::domain::outgoing::{Choice, Outgoing};
 
 use crate::{Paper, destination, reply};
 

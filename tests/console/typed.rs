@@ -7,15 +7,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use hob::channel::console::Ports;
-use hob::channel::console::interact::interact;
-use hob::channel::console::screen::Console;
-use hob::channel::console::terminal::Terminal;
-use hob::domain::channel::Ended;
-use hob::domain::channel::{Accepted, Channel, Intake, IntakeError, Progress};
-use hob::domain::ids::RunId;
-use hob::domain::inbound::{ChannelKind, Cursor};
-use hob::domain::inbound::{Happening, Inbound};
+use hob_console::Ports;
+use hob_console::interact::interact;
+use hob_console::screen::Console;
+use hob_console::terminal::Terminal;
+use hob_core::domain::channel::Ended;
+use hob_core::domain::channel::{Accepted, Channel, Intake, IntakeError, Progress};
+use hob_core::domain::ids::RunId;
+use hob_core::domain::inbound::{ChannelKind, Cursor};
+use hob_core::domain::inbound::{Happening, Inbound};
 use std::collections::BTreeMap;
 use tokio::signal::unix::{SignalKind, signal};
 

@@ -1,6 +1,6 @@
 //! Agents: runs that work for runs, through crashes, stops and questions (rows A12, B8, N6, N10).
 
-use hob::store::Store;
+use hob_store::Store;
 use serde_json::{Value, json};
 use sqlx::Connection;
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hob::store::Store;
+use hob_store::Store;
 use sqlx::Connection;
 
 use crate::support::fake_model::{Asked, Gate, Reply, Script};

@@ -1,6 +1,6 @@
 //! What calls cost is known, and a budget holds, also for runs at once (rows C8, N10).
 
-use hob::store::Store;
+use hob_store::Store;
 
 use crate::support::fake_model::{Gate, Reply, Script};
 use crate::support::house::{ADA, BOB, House, OWNER};

@@ -1,6 +1,6 @@
 //! From one day to the next: told, drawn from what was said, known, explained, forgotten (rows A4, A5, N6, N8).
 
-use hob::store::Store;
+use hob_store::Store;
 use sqlx::Connection as _;
 
 use crate::support::fake_model::Reply;

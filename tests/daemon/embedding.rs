@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use hob::domain::ids::MemoryId;
-use hob::domain::memory::Scope;
-use hob::store::error::StoreError;
-use hob::store::memories::{self, NewMemory};
-use hob::store::{Pace, Statement, Store, Tx};
+use hob_core::domain::ids::MemoryId;
+use hob_core::domain::memory::Scope;
+use hob_store::error::StoreError;
+use hob_store::memories::{self, NewMemory};
+use hob_store::{Pace, Statement, Store, Tx};
 
 use crate::support::fake_model::Reply;
 use crate::support::house::{ADA, House};

@@ -1,6 +1,6 @@
 //! What is remembered is seen, explained and forgotten by its people, and by nobody else (row N8).
 
-use hob::store::Store;
+use hob_store::Store;
 use sqlx::Connection;
 
 use crate::support::fake_model::Reply;

@@ -1,6 +1,6 @@
 //! Several people in one chat: each speaks for themselves, and what is found for one is not shown to another.
 
-use hob::store::Store;
+use hob_store::Store;
 use sqlx::Connection;
 
 use crate::support::fake_model::Reply;

@@ -1,6 +1,6 @@
 //! Where several people talk: who is answered, and what is known of what others said (rows C1, C4, N6).
 
-use hob::store::Store;
+use hob_store::Store;
 use serde_json::json;
 use sqlx::Connection;
 

@@ -1,6 +1,6 @@
 //! A run waits for a person, who answers by words or by a button, at once or after a restart.
 
-use hob::store::Store;
+use hob_store::Store;
 use sqlx::Connection;
 
 use crate::support::fake_model::Reply;

@@ -1,6 +1,6 @@
 //! `kill -9` at named moments: what the person sees is one answer, and the effect happens at most once.
 
-use hob::store::Store;
+use hob_store::Store;
 use sqlx::Connection;
 
 use crate::support::fake_model::{Gate, Reply, Script};

@@ -1,6 +1,6 @@
 //! What people said is remembered, and recalled where it bears on a message: for those alone who may see it.
 
-use hob::store::Store;
+use hob_store::Store;
 use serde_json::Value;
 use sqlx::{Connection, SqliteConnection};
 

@@ -1,6 +1,6 @@
 //! Which model answers: tiers, choices, stand-ins; what it is sent and how that is measured (rows A2, A7, B14, E2, E4).
 
-use hob::store::Store;
+use hob_store::Store;
 use serde_json::Value;
 
 use crate::support::fake_model::{Asked, Reply, Script};

@@ -1,6 +1,6 @@
 //! Notes that outlive a run, limits, silence and heartbeats.
 
-use hob::store::Store;
+use hob_store::Store;
 use sqlx::Connection;
 
 use crate::support::fake_model::{Asked, Gate, Reply, Script};

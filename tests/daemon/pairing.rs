@@ -1,7 +1,7 @@
 //! Letting people in: codes for strangers, the first owner, and how Hob tells that it hears (rows C1, N11).
 
-use hob::policy::pairing::Code;
-use hob::store::Store;
+use hob_core::policy::pairing::Code;
+use hob_store::Store;
 use serde_json::Value;
 use sqlx::Connection;
 
@@ -191,7 +191,7 @@ async fn n11_health_and_metrics_tell_whether_hob_hears() {
     let log = house.hob().log();
     let address = log.lines().find(|line| line.contains("server.listening")).unwrap().split("address=").nth(1).unwrap();
     let base = format!("http://{}", address.split_whitespace().next().unwrap());
-    let client = hob::model::http::direct_client(std::time::Duration::from_secs(10)).unwrap();
+    let client = hob_http::direct_client(std::time::Duration::from_secs(10)).unwrap();
     let health = client.get(format!("{base}/health")).send().await.unwrap();
     assert_eq!(health.status(), 200);
     let text = health.text().await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use hob::store::Store;
+use hob_store::Store;
 use serde_json::Value;
 use sqlx::Connection;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
-use hob::store::Store;
+use hob_store::Store;
 use reqwest::StatusCode;
 use sha2::Sha256;
 use sqlx::Connection;
@@ -185,7 +185,7 @@ fn sign(signed: &str) -> String {
 }
 
 async fn post(url: &str, headers: &[(&str, &str)], body: &str) -> StatusCode {
-    let client = hob::model::http::direct_client(Duration::from_secs(10)).unwrap();
+    let client = hob_http::direct_client(Duration::from_secs(10)).unwrap();
     let request = headers.iter().fold(client.post(url), |request, (name, value)| request.header(*name, *value));
     request.body(body.to_owned()).send().await.unwrap().status()
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use hob::store::Store;
+use hob_store::Store;
 use tokio::process::Command;
 
 use crate::support::fake_model::Reply;

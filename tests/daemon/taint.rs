@@ -1,7 +1,7 @@
 //! What a run may do that has listened to words nobody vouches for (rows A10, D6, N6): a model that obeys every injection, a
 //! command that brings one, and others that act.
 
-use hob::store::Store;
+use hob_store::Store;
 use sqlx::Connection;
 
 use crate::support::fake_model::Reply;

@@ -82,7 +82,7 @@ async fn page(house: &mut House, path: &str) -> String {
     let log = house.hob().log();
     let address = log.lines().find(|line| line.contains("server.listening")).unwrap().split("address=").nth(1).unwrap();
     let address = format!("http://{}{path}", address.split_whitespace().next().unwrap());
-    let client = hob::model::http::direct_client(std::time::Duration::from_secs(10)).unwrap();
+    let client = hob_http::direct_client(std::time::Duration::from_secs(10)).unwrap();
     client.get(address).send().await.unwrap().text().await.unwrap()
 }
 

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use hob::domain::clock::{Clock as _, SystemClock};
-use hob::domain::ids::{CallId, RunId, SessionKey, UserId};
-use hob::store::Store;
-use hob::tool::changes::{DraftOf, Drafts, Which};
-use hob::tool::workspace::Workspace;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::ids::{CallId, RunId, SessionKey, UserId};
+use hob_store::Store;
+use hob_tools::changes::{DraftOf, Drafts, Which};
+use hob_tools::workspace::Workspace;
 use sqlx::Connection as _;
 
 use crate::support::fake_model::Reply;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hob::store::Store;
+use hob_store::Store;
 use serde_json::{Value, json};
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::SqliteConnectOptions;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use hob::store::Store;
+use hob_store::Store;
 use rustix::process::{Pid, Signal, kill_process};
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::SqliteConnectOptions;

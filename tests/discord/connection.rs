@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob::domain::channel::Channel as _;
+use hob_core::domain::channel::Channel as _;
 
 use crate::harness::{PACE, Running};
 use crate::support::fake_discord::world::{ADA, DM, HALL};
@@ -129,7 +129,7 @@ async fn n11_a_deaf_connection_is_rebuilt() {
 async fn n11_connected_is_not_ready() {
     let fake = FakeDiscord::start().await;
     fake.look(|world| world.never_ready = true);
-    let pace = hob::channel::discord::settings::Pace { ready_deadline: Duration::from_millis(150), ..PACE };
+    let pace = hob_discord::settings::Pace { ready_deadline: Duration::from_millis(150), ..PACE };
     let running = Running::begin(&fake, pace, Arc::default());
     running.until_health(&fake, "not connected: connected, but Discord did not say that it is ready").await;
     fake.until_true("another connection", |world| world.connections >= 2).await;

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use hob::domain::capabilities::Capabilities;
-use hob::domain::channel::Channel as _;
-use hob::domain::ids::OutboxId;
-use hob::domain::inbound::ChannelKind;
-use hob::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Replaces};
-use hob::render::render;
+use hob_core::domain::capabilities::Capabilities;
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::ids::OutboxId;
+use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Replaces};
+use hob_core::render::render;
 
 use crate::harness::{PACE, adapter, message, to};
 use crate::support::fake_discord::world::{ADA, DM, HALL, HISTORY, Post, SEND, SEND_IN_THREADS, THREAD, VIEW};
 use crate::support::fake_discord::{FakeDiscord, Fault};
 
-fn name(outcome: &Result<hob::domain::outgoing::Receipt, DeliveryError>) -> &'static str {
+fn name(outcome: &Result<hob_core::domain::outgoing::Receipt, DeliveryError>) -> &'static str {
     match outcome {
         Ok(_) => "sent",
         Err(DeliveryError::Retry { .. }) => "retry",

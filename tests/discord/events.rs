@@ -1,6 +1,6 @@
 //! What people do on Discord, and what is handed in of it.
 
-use hob::domain::inbound::Audience;
+use hob_core::domain::inbound::Audience;
 use serde_json::json;
 
 use crate::harness::Running;

@@ -1,10 +1,10 @@
 //! Files that come and go.
 #![expect(clippy::unwrap_used, reason = "a test's own machinery fails loudly")]
 
-use hob::domain::channel::Channel as _;
-use hob::domain::ids::FileId;
-use hob::domain::inbound::Attachment;
-use hob::domain::outgoing::{DeliveryError, Enclosed, Outgoing, Replaces};
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::ids::FileId;
+use hob_core::domain::inbound::Attachment;
+use hob_core::domain::outgoing::{DeliveryError, Enclosed, Outgoing, Replaces};
 
 use crate::harness::{PACE, Running, adapter, message};
 use crate::support::fake_discord::FakeDiscord;
@@ -59,7 +59,7 @@ async fn c6_a_file_goes_out_with_words_under_it() {
     assert_eq!((changed.content.as_str(), changed.files.len()), ("Two plans", 2));
     let big = Some(enclosed(&dir, "big", &vec![0; (10 << 20) + 1]));
     let refused =
-        discord.deliver(&Outgoing { id: hob::domain::ids::OutboxId(2), file: big, ..message(HALL, "") }).await;
+        discord.deliver(&Outgoing { id: hob_core::domain::ids::OutboxId(2), file: big, ..message(HALL, "") }).await;
     let Err(DeliveryError::Refused { why }) = refused else { panic!("{refused:?}") };
     insta::assert_snapshot!(why, @"413 Request entity too large (40005: the file is larger than Discord takes here)");
     fake.nothing_wrong();

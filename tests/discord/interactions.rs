@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use hob::channel::discord::commands::COMMANDS;
-use hob::domain::channel::{Adapter, Channel as _, Intake};
-use hob::domain::outgoing::Choice;
-use hob::router::command::{Command, parse};
+use hob_core::domain::channel::{Adapter, Channel as _, Intake};
+use hob_core::domain::outgoing::Choice;
+use hob_discord::commands::COMMANDS;
+use hob_router::command::{Command, parse};
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::{PACE, Running, adapter_with, message};

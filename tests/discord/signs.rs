@@ -1,7 +1,7 @@
 //! Typing and reactions.
 
-use hob::domain::channel::{Channel as _, Mood, Sign};
-use hob::domain::outgoing::{DeliveryError, Destination};
+use hob_core::domain::channel::{Channel as _, Mood, Sign};
+use hob_core::domain::outgoing::{DeliveryError, Destination};
 
 use crate::harness::{PACE, adapter, to};
 use crate::support::fake_discord::world::{ADA, HALL, REACT, THREAD};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use hob::domain::channel::Channel as _;
-use hob::domain::clock::Clock;
-use hob::domain::ids::FileId;
-use hob::domain::inbound::Inbound;
-use hob::domain::outgoing::{DeliveryError, Enclosed};
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::ids::FileId;
+use hob_core::domain::inbound::Inbound;
+use hob_core::domain::outgoing::{DeliveryError, Enclosed};
 use jiff::Timestamp;
 
 use crate::harness::{Running, answer, letter, settings};

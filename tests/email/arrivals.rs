@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use hob::domain::channel::Channel as _;
-use hob::domain::health::Liveness;
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::health::Liveness;
 
 use crate::harness::{Running, letter, settings};
 use crate::servers::Servers;
@@ -46,7 +46,7 @@ async fn n14_what_came_meanwhile_is_handed_in_once_and_in_order() {
         servers.put(&letter(number, ADA, "more"));
     }
     let running = Running::resume(settings(&servers), known);
-    let ids = |all: &[hob::domain::inbound::Inbound]| -> Vec<String> {
+    let ids = |all: &[hob_core::domain::inbound::Inbound]| -> Vec<String> {
         all.iter().map(|one| one.external_id.clone()).collect()
     };
     let expected: Vec<String> = (1..=40).map(|number| format!("{number}@example.org")).collect();
@@ -166,7 +166,7 @@ async fn n14_forty_megabytes_are_not_fetched() {
 async fn n11_a_wrong_password_is_said_and_not_the_password() {
     let servers = Servers::start();
     let mut settings = settings(&servers);
-    settings.imap.password = hob::domain::secret::Secret::new("hunter2".to_owned());
+    settings.imap.password = hob_core::domain::secret::Secret::new("hunter2".to_owned());
     let running = Running::resume(settings, std::sync::Arc::default());
     let why = loop {
         if let Liveness::Down { why } = running.email.health().liveness {

@@ -5,15 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob::channel::email::Email;
-use hob::channel::email::settings::{Authentication, Pace, Security, Server, Settings};
-use hob::domain::channel::{Adapter, Intake};
-use hob::domain::clock::{Clock, SystemClock};
-use hob::domain::ids::OutboxId;
-use hob::domain::inbound::Inbound;
-use hob::domain::outgoing::{Destination, Outgoing};
-use hob::domain::rng::SystemRng;
-use hob::domain::secret::Secret;
+use hob_core::domain::channel::{Adapter, Intake};
+use hob_core::domain::clock::{Clock, SystemClock};
+use hob_core::domain::ids::OutboxId;
+use hob_core::domain::inbound::Inbound;
+use hob_core::domain::outgoing::{Destination, Outgoing};
+use hob_core::domain::rng::SystemRng;
+use hob_core::domain::secret::Secret;
+use hob_email::Email;
+use hob_email::settings::{Authentication, Pace, Security, Server, Settings};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hob::channel::email::settings::Pace;
-use hob::domain::channel::Channel as _;
-use hob::domain::clock::{Clock as _, SystemClock};
-use hob::domain::inbound::Attachment;
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::inbound::Attachment;
+use hob_email::settings::Pace;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::harness::{Running, letter};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hob::channel::email::settings::{Security, Settings};
+use hob_email::settings::{Security, Settings};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

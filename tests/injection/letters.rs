@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hob::store::Store;
+use hob_store::Store;
 use sqlx::Connection;
 
 use crate::corpus::Payload;

@@ -53,7 +53,7 @@ async fn n6_what_calls_in_gets_nothing_done() {
     let line = log.lines().find(|line| line.contains("server.listening")).unwrap();
     let address = line.split("address=").nth(1).unwrap().split_whitespace().next().unwrap();
     let url = format!("http://{address}/hooks/door");
-    let client = hob::model::http::direct_client(Duration::from_secs(10)).unwrap();
+    let client = hob_http::direct_client(Duration::from_secs(10)).unwrap();
     // They speak in one chat, one after the other.
     for payload in scene.obeys.payloads.iter().step_by(4) {
         let body = payload.words(scene.fill());

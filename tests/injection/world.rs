@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hob::store::Store;
+use hob_store::Store;
 use sqlx::Connection;
 
 use crate::corpus::Fill;

@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use hob::agent::machine::agents::ChildEnd;
-use hob::agent::machine::begun::{
+use hob_agent::machine::agents::ChildEnd;
+use hob_agent::machine::begun::{
     Begun, Billing, Character, Context, Fixed, Limits, ModelBill, PastMessage, PastRole, Room, Rules,
 };
-use hob::agent::machine::digest::Digest;
-use hob::agent::machine::event::{Accepted, End, Event, Order, Steered, ToolOutcome};
-use hob::agent::machine::ledger::Ledger;
-use hob::agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
-use hob::agent::machine::question::Answer;
-use hob::agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
-use hob::domain::agents::Mission;
-use hob::domain::ids::{CallId, FileId, InboundId, RunId, UserId};
-use hob::domain::inbound::{ChannelKind, Conversation};
-use hob::domain::money::Money;
-use hob::domain::notebook::NotebookChange;
-use hob::domain::origin::{Origin, Source, Taint};
-use hob::domain::outgoing::{Delivery, Destination};
-use hob::domain::principal::{Principal, Role, Trust};
-use hob::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
-use hob::model::error::ErrorClass;
-use hob::model::message::{Completion, MediaType, Picture, Pictures, ReplyPart, Sealed, StopReason, ToolCall, Usage};
-use hob::model::price::{Rate, Rates};
-use hob::policy::budget::Scope;
+use hob_agent::machine::digest::Digest;
+use hob_agent::machine::event::{Accepted, End, Event, Order, Steered, ToolOutcome};
+use hob_agent::machine::ledger::Ledger;
+use hob_agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
+use hob_agent::machine::question::Answer;
+use hob_agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
+use hob_core::domain::agents::Mission;
+use hob_core::domain::ids::{CallId, FileId, InboundId, RunId, UserId};
+use hob_core::domain::inbound::{ChannelKind, Conversation};
+use hob_core::domain::money::Money;
+use hob_core::domain::notebook::NotebookChange;
+use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::outgoing::{Delivery, Destination};
+use hob_core::domain::principal::{Principal, Role, Trust};
+use hob_core::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
+use hob_core::policy::budget::Scope;
+use hob_model::error::ErrorClass;
+use hob_model::message::{Completion, MediaType, Picture, Pictures, ReplyPart, Sealed, StopReason, ToolCall, Usage};
+use hob_model::price::{Rate, Rates};
 use jiff::Timestamp;
 
 /// A run by name, its causes, and how it ends.

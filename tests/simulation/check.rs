@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use hob::agent::machine::event::Reply;
-use hob::agent::machine::fingerprint::fingerprint;
-use hob::domain::inbound::Happening;
-use hob::domain::money::Money;
-use hob::store::{Store, Tx};
+use hob_agent::machine::event::Reply;
+use hob_agent::machine::fingerprint::fingerprint;
+use hob_core::domain::inbound::Happening;
+use hob_core::domain::money::Money;
+use hob_store::{Store, Tx};
 
 use crate::journals::{self, Told};
 use crate::life::{HOUR_USD, RUN_USD};

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hob::agent::journal::decode;
-use hob::agent::machine::batch::Progress;
-use hob::agent::machine::effect::Effect;
-use hob::agent::machine::event::{Event, Reply, ToolOutcome};
-use hob::agent::machine::human::Decision;
-use hob::agent::machine::question::Question;
-use hob::agent::machine::state::{Paused, Phase, State};
-use hob::agent::machine::{Replay, apply};
-use hob::domain::ids::{CallId, RunId};
-use hob::store::{Tx, journal};
+use hob_agent::journal::decode;
+use hob_agent::machine::batch::Progress;
+use hob_agent::machine::effect::Effect;
+use hob_agent::machine::event::{Event, Reply, ToolOutcome};
+use hob_agent::machine::human::Decision;
+use hob_agent::machine::question::Question;
+use hob_agent::machine::state::{Paused, Phase, State};
+use hob_agent::machine::{Replay, apply};
+use hob_core::domain::ids::{CallId, RunId};
+use hob_store::{Tx, journal};
 
 /// A run's row.
 #[derive(Debug, Clone, sqlx::FromRow)]

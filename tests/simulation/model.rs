@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::domain::ids::CallId;
-use hob::model::error::{ErrorClass, ModelError};
-use hob::model::message::{Completion, Message, StopReason, ToolCall, Usage};
-use hob::model::provider::{Provider, Request, Sink, ToolChoice};
+use hob_core::domain::ids::CallId;
+use hob_model::error::{ErrorClass, ModelError};
+use hob_model::message::{Completion, Message, StopReason, ToolCall, Usage};
+use hob_model::provider::{Provider, Request, Sink, ToolChoice};
 use tokio::time::sleep;
 
 use crate::life::TOKENS_WRITTEN;

@@ -1,8 +1,8 @@
 //! What people do in a world, and when the process dies: all of it from the seed.
 
-use hob::domain::clock::Clock as _;
-use hob::domain::inbound::{ChannelKind, Circumstances, Happening, Inbound, Sender};
-use hob::domain::letter::{Envelope, Mailbox};
+use hob_core::domain::clock::Clock as _;
+use hob_core::domain::inbound::{ChannelKind, Circumstances, Happening, Inbound, Sender};
+use hob_core::domain::letter::{Envelope, Mailbox};
 
 use crate::world::{Place, When, World};
 

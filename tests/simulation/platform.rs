@@ -6,11 +6,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::domain::channel::{Accepted, Channel, Intake, IntakeError, Sign};
-use hob::domain::clock::Clock as _;
-use hob::domain::health::{ChannelHealth, Liveness};
-use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
-use hob::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
+use hob_core::domain::channel::{Accepted, Channel, Intake, IntakeError, Sign};
+use hob_core::domain::clock::Clock as _;
+use hob_core::domain::health::{ChannelHealth, Liveness};
+use hob_core::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
+use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
 use jiff::Timestamp;
 use tokio::time::sleep;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hob::model::message::Message;
-use hob::store::Tx;
+use hob_model::message::Message;
+use hob_store::Tx;
 
 use crate::journals::Told;
 use crate::plan::is_shared;

@@ -1,9 +1,9 @@
 //! Is the world at rest? And the last word of its people: every question gets an answer in the end.
 
 use async_trait::async_trait;
-use hob::domain::inbound::{ChannelKind, Conversation, Happening};
-use hob::store::error::StoreError;
-use hob::store::{Statement, Tx};
+use hob_core::domain::inbound::{ChannelKind, Conversation, Happening};
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx};
 
 use crate::plan::OWNER;
 use crate::platform;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once, OnceLock};
 
-use hob::store::{Pace, Store};
+use hob_store::{Pace, Store};
 use tempfile::TempDir;
 
 use crate::check;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::domain::inbound::Conversation;
-use hob::domain::origin::{Origin, Source};
-use hob::domain::outgoing::Delivery;
-use hob::domain::principal::Role;
-use hob::domain::tools::{Approval, Assessment, ToolFacts};
-use hob::model::provider::ToolSchema;
-use hob::tool::{Heard, Invocation, Outcome, Request, Timeout, Tool, ToolSpec};
+use hob_core::domain::inbound::Conversation;
+use hob_core::domain::origin::{Origin, Source};
+use hob_core::domain::outgoing::Delivery;
+use hob_core::domain::principal::Role;
+use hob_core::domain::tools::{Approval, Assessment, ToolFacts};
+use hob_model::provider::ToolSchema;
+use hob_tools::{Heard, Invocation, Outcome, Request, Timeout, Tool, ToolSpec};
 use tokio::time::sleep;
 
 use crate::plan::GROUP;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
-use hob::store::error::StoreError;
-use hob::store::{Statement, Store, Tx};
+use hob_store::error::StoreError;
+use hob_store::{Statement, Store, Tx};
 use sqlx::Executor;
 use tokio::time::sleep;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hob::daemon::upkeep::{Halt, Hand, Keep, round};
-use hob::domain::clock::SystemClock;
-use hob::store::{Pace, Store};
+use hob_core::domain::clock::SystemClock;
+use hob_store::{Pace, Store};
 use jiff::SignedDuration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;

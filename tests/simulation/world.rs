@@ -5,10 +5,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use hob::domain::clock::Clock;
-use hob::domain::inbound::{ChannelKind, Conversation, Inbound};
-use hob::domain::rng::Rng;
-use hob::store::writer::Boundary;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::inbound::{ChannelKind, Conversation, Inbound};
+use hob_core::domain::rng::Rng;
+use hob_store::writer::Boundary;
 use jiff::Timestamp;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng};

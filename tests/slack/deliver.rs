@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hob::domain::channel::Channel as _;
-use hob::domain::inbound::ChannelKind;
-use hob::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Receipt, Replaces};
-use hob::render::{Form, pieces};
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Receipt, Replaces};
+use hob_core::render::{Form, pieces};
 
 use crate::harness::{ADA, ADAS, HALL, adapter, message, to, workspace};
 use crate::support::fake_slack::{FakeSlack, Fault};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use hob::domain::channel::Channel as _;
-use hob::domain::ids::FileId;
-use hob::domain::inbound::Attachment;
-use hob::domain::outgoing::{DeliveryError, Enclosed, Outgoing};
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::ids::FileId;
+use hob_core::domain::inbound::Attachment;
+use hob_core::domain::outgoing::{DeliveryError, Enclosed, Outgoing};
 
 use crate::harness::{ADA, ADAS, HALL, Running, adapter, message, to, workspace};
 use crate::support::fake_slack::{FakeSlack, Fault};

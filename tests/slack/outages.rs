@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob::domain::channel::Channel as _;
-use hob::domain::inbound::Audience;
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::inbound::Audience;
 use serde_json::json;
 
 use crate::harness::{ADA, ADAS, BOB, HALL, Running, message, workspace};

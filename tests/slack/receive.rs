@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hob::domain::inbound::Audience;
+use hob_core::domain::inbound::Audience;
 use serde_json::json;
 
 use crate::harness::{ADA, ADAS, BOB, HALL, Running, workspace};

@@ -1,7 +1,7 @@
 //! What shows that Hob is at work.
 
-use hob::domain::channel::{Channel as _, Mood, Sign};
-use hob::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Replaces};
+use hob_core::domain::channel::{Channel as _, Mood, Sign};
+use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Replaces};
 
 use crate::harness::{ADA, ADAS, HALL, adapter, message, to, workspace};
 use crate::support::fake_slack::Fault;

@@ -5,11 +5,11 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hob::domain::ids::CallId;
-use hob::model::error::ModelError;
-use hob::model::message::{Completion, Image, MediaType, Message, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
-use hob::model::provider::{NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
-use hob::model::settings::{Deadlines, Settings, Tuning};
+use hob_core::domain::ids::CallId;
+use hob_model::error::ModelError;
+use hob_model::message::{Completion, Image, MediaType, Message, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
+use hob_model::provider::{NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::settings::{Deadlines, Settings, Tuning};
 use proptest::prelude::*;
 use serde_json::json;
 use tokio::sync::Notify;

@@ -1,7 +1,7 @@
 //! Arbitrary histories, much worse than any that Hob writes: for every law about what goes to a model.
 
-use hob::domain::ids::{CallId, FileId};
-use hob::model::message::{Image, MediaType, Message, Picture, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
+use hob_core::domain::ids::{CallId, FileId};
+use hob_model::message::{Image, MediaType, Message, Picture, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

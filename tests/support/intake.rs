@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::domain::channel::{Accepted, Intake, IntakeError};
-use hob::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, Inbound};
+use hob_core::domain::channel::{Accepted, Intake, IntakeError};
+use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, Inbound};
 use tokio::sync::watch;
 
 /// How long is waited before a test fails.

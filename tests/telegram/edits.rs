@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use hob::domain::channel::Channel as _;
-use hob::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Replaces};
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Replaces};
 
 use crate::harness::{PACE, adapter, message, to};
 use crate::support::fake_telegram::world::{ChatKind, Message};

@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-use hob::domain::channel::Channel as _;
-use hob::domain::ids::FileId;
-use hob::domain::inbound::Recorded;
-use hob::domain::outgoing::{DeliveryError, Enclosed, Outgoing};
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::ids::FileId;
+use hob_core::domain::inbound::Recorded;
+use hob_core::domain::outgoing::{DeliveryError, Enclosed, Outgoing};
 use serde_json::json;
 
 use crate::harness::{PACE, Running, adapter, message};

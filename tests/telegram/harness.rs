@@ -5,15 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob::channel::telegram::Telegram;
-use hob::channel::telegram::settings::{Pace, Settings};
-use hob::domain::channel::{Adapter, Channel as _, Intake};
-use hob::domain::clock::SystemClock;
-use hob::domain::ids::{OutboxId, RunId};
-use hob::domain::inbound::{ChannelKind, Conversation};
-use hob::domain::outgoing::{Destination, Outgoing};
-use hob::domain::rng::SystemRng;
-use hob::domain::secret::Secret;
+use hob_core::domain::channel::{Adapter, Channel as _, Intake};
+use hob_core::domain::clock::SystemClock;
+use hob_core::domain::ids::{OutboxId, RunId};
+use hob_core::domain::inbound::{ChannelKind, Conversation};
+use hob_core::domain::outgoing::{Destination, Outgoing};
+use hob_core::domain::rng::SystemRng;
+use hob_core::domain::secret::Secret;
+use hob_telegram::Telegram;
+use hob_telegram::settings::{Pace, Settings};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hob::channel::telegram::settings::Pace;
 use hob::daemon::alive::Pulses;
-use hob::domain::channel::Channel as _;
-use hob::domain::inbound::ChannelKind;
+use hob_core::domain::channel::Channel as _;
+use hob_core::domain::inbound::ChannelKind;
+use hob_telegram::settings::Pace;
 use serde_json::json;
 use tokio::time::Instant;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hob::domain::channel::Channel as _;
+use hob_core::domain::channel::Channel as _;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::harness::{Running, message};

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use hob::domain::channel::{Channel as _, Mood, Sign};
-use hob::domain::outgoing::{DeliveryError, Destination};
+use hob_core::domain::channel::{Channel as _, Mood, Sign};
+use hob_core::domain::outgoing::{DeliveryError, Destination};
 
 use crate::harness::{PACE, adapter, to};
 use crate::support::fake_telegram::{FakeTelegram, Fault};

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use hob::channel::telegram::settings::{Pace, Settings, Webhook};
-use hob::domain::channel::{Adapter as _, Channel as _};
-use hob::domain::secret::Secret;
-use hob::web;
+use hob_core::domain::channel::{Adapter as _, Channel as _};
+use hob_core::domain::secret::Secret;
+use hob_telegram::settings::{Pace, Settings, Webhook};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -40,10 +39,10 @@ impl Served {
         let webhook = Some(Webhook { url: url.parse().unwrap(), secret: Secret::new(SECRET.to_owned()) });
         let settings = Settings { account: "work".to_owned(), webhook, ..settings(&fake.api_url(), pace) };
         let hob = Running::of(built(settings));
-        let sinks = web::telegram::by_name(Arc::clone(&hob.telegram).sink());
-        let routes = web::telegram::routes(Arc::new(ArcSwap::from_pointee(sinks)));
+        let sinks = hob_web::telegram::by_name(Arc::clone(&hob.telegram).sink());
+        let routes = hob_web::telegram::routes(Arc::new(ArcSwap::from_pointee(sinks)));
         let stop = CancellationToken::new();
-        tokio::spawn(web::serve::serve(listener, routes, stop.clone()));
+        tokio::spawn(hob_web::serve::serve(listener, routes, stop.clone()));
         fake.until_true("a webhook", |world| world.webhook.is_some()).await;
         Self { hob, url, stop }
     }

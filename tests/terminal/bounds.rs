@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hob::tool::Outcome;
-use hob::tool::leftovers::Leftovers;
-use hob::tool::sandbox::Room;
+use hob_tools::Outcome;
+use hob_tools::leftovers::Leftovers;
+use hob_tools::sandbox::Room;
 use serde_json::json;
 
 use crate::place::{Place, WAYS, Way};

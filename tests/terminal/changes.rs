@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use hob::domain::ids::{RunId, SessionKey, UserId};
-use hob::tool::changes::draft_dir::DraftDir;
-use hob::tool::changes::{DraftOf, Drafts, Which};
-use hob::tool::sandbox::Room;
-use hob::tool::workspace::Workspace;
+use hob_core::domain::ids::{RunId, SessionKey, UserId};
+use hob_tools::changes::draft_dir::DraftDir;
+use hob_tools::changes::{DraftOf, Drafts, Which};
+use hob_tools::sandbox::Room;
+use hob_tools::workspace::Workspace;
 use jiff::Timestamp;
 
 use crate::place::{Place, Way};

@@ -4,20 +4,20 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hob::domain::draft::DraftUse;
-use hob::domain::ids::{CallId, UserId};
-use hob::tool::changes::Which;
-use hob::tool::desk::Desk;
-use hob::tool::files::delete_file::DeleteFile;
-use hob::tool::files::edit_file::EditFile;
-use hob::tool::files::list_files::ListFiles;
-use hob::tool::files::move_file::MoveFile;
-use hob::tool::files::room::Room;
-use hob::tool::files::search_files::SearchFiles;
-use hob::tool::files::write_file::WriteFile;
-use hob::tool::keep_changes::KeepChanges;
-use hob::tool::workspace::Workspace;
-use hob::tool::{Invocation, Outcome, Tool};
+use hob_core::domain::draft::DraftUse;
+use hob_core::domain::ids::{CallId, UserId};
+use hob_tools::changes::Which;
+use hob_tools::desk::Desk;
+use hob_tools::files::delete_file::DeleteFile;
+use hob_tools::files::edit_file::EditFile;
+use hob_tools::files::list_files::ListFiles;
+use hob_tools::files::move_file::MoveFile;
+use hob_tools::files::room::Room;
+use hob_tools::files::search_files::SearchFiles;
+use hob_tools::files::write_file::WriteFile;
+use hob_tools::keep_changes::KeepChanges;
+use hob_tools::workspace::Workspace;
+use hob_tools::{Invocation, Outcome, Tool};
 use serde_json::{Value, json};
 
 use crate::place::{Place, Way, invocation};
@@ -187,7 +187,7 @@ async fn b10_a_command_that_a_kill_cut_off_is_not_done_twice() {
     assert!(told(house.place.terminal.call(again(DraftUse::AtOnce, &call)).await).0.starts_with("It had ended"));
     assert_eq!(house.files(), ["log: once", "old.txt: old"]);
     let call = CallId::new(7, 7);
-    let began = house.desk().begin(&again(DraftUse::AtOnce, &call), hob::tool::desk::Again::Unsafe).await.unwrap();
+    let began = house.desk().begin(&again(DraftUse::AtOnce, &call), hob_tools::desk::Again::Unsafe).await.unwrap();
     drop(began);
     house.place.terminal.call(again(DraftUse::AtOnce, &call)).await;
     assert_eq!(house.files(), ["log: once\nagain", "old.txt: old"]);
@@ -202,7 +202,7 @@ async fn d6_what_is_judged_to_look_changes_nothing_when_it_is_run() {
     {
         fs::write(workspace.join(name), text).unwrap();
     }
-    let corpus = include_str!("../../src/policy/shell/verdicts.txt");
+    let corpus = include_str!("../../crates/core/src/policy/shell/verdicts.txt");
     let looks: Vec<&str> = corpus.lines().filter_map(|line| line.strip_prefix("looks ")).collect();
     assert!(looks.len() >= 30, "{}", looks.len());
     let mut missing = Vec::new();

@@ -7,18 +7,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hob::domain::ids::{RunId, SessionKey, UserId};
-use hob::policy::shell::{self, Verdict};
-use hob::tool::changes::draft_dir::DraftDir;
-use hob::tool::changes::{DraftOf, Drafts, Which};
-use hob::tool::sandbox::Room;
-use hob::tool::workspace::Workspace;
+use hob_core::domain::ids::{RunId, SessionKey, UserId};
+use hob_core::policy::shell::{self, Verdict};
+use hob_tools::changes::draft_dir::DraftDir;
+use hob_tools::changes::{DraftOf, Drafts, Which};
+use hob_tools::sandbox::Room;
+use hob_tools::workspace::Workspace;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::place::{Place, Way};
 
-const CORPUS: &str = include_str!("../../src/policy/shell/verdicts.txt");
+const CORPUS: &str = include_str!("../../crates/core/src/policy/shell/verdicts.txt");
 /// So many lines that look are run in one overlay; if anything changed, each is run by itself.
 const BATCH: usize = 40;
 /// So many are run in the suite.

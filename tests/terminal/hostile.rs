@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hob::tool::sandbox::Room;
+use hob_tools::sandbox::Room;
 
 use crate::place::{Place, Way};
 

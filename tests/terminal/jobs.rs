@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use hob::domain::ids::{CallId, UserId};
-use hob::tool::{Outcome, Tool as _};
+use hob_core::domain::ids::{CallId, UserId};
+use hob_tools::{Outcome, Tool as _};
 use serde_json::json;
 
 use crate::place::{Place, WAYS, Way, invocation};

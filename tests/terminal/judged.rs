@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hob::domain::ids::UserId;
-use hob::domain::principal::Role;
-use hob::domain::tools::{Assessment, Grade, Risk, ToolFacts};
-use hob::tool::command::{CommandTool, Declaration};
-use hob::tool::desk::Desk;
-use hob::tool::leftovers::Leftovers;
-use hob::tool::sandbox::Sandbox;
-use hob::tool::sandbox::confined::Confined;
-use hob::tool::terminal::{Settings, Terminal};
-use hob::tool::workspace::Workspace;
-use hob::tool::{Outcome, Timeout, Tool};
+use hob_core::domain::ids::UserId;
+use hob_core::domain::principal::Role;
+use hob_core::domain::tools::{Assessment, Grade, Risk, ToolFacts};
+use hob_tools::command::{CommandTool, Declaration};
+use hob_tools::desk::Desk;
+use hob_tools::leftovers::Leftovers;
+use hob_tools::sandbox::Sandbox;
+use hob_tools::sandbox::confined::Confined;
+use hob_tools::terminal::{Settings, Terminal};
+use hob_tools::workspace::Workspace;
+use hob_tools::{Outcome, Timeout, Tool};
 use serde_json::{Value, json};
 
 use crate::place::{Place, WAYS, Way, invocation};

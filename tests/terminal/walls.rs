@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 
-use hob::tool::sandbox::{Namespaces, Strength};
+use hob_tools::sandbox::{Namespaces, Strength};
 use serde_json::json;
 
 use crate::place::{Place, WAYS, Way};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hob::store::Store;
+use hob_store::Store;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json as object};
 use sqlx::Connection;

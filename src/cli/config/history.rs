@@ -7,10 +7,10 @@ use anyhow::{Context as _, bail};
 use similar::{ChangeTag, TextDiff};
 
 use crate::cli::config::Files;
-use crate::config::edit;
-use crate::config::good::Kept;
-use crate::config::writer::seen::Seen;
-use crate::domain::clock::{Clock as _, SystemClock};
+use hob_config::edit;
+use hob_config::good::Kept;
+use hob_config::writer::seen::Seen;
+use hob_core::domain::clock::{Clock as _, SystemClock};
 
 /// So many changed keys are named.
 const KEYS_SHOWN: usize = 3;

@@ -1,6 +1,6 @@
 //! The port to the person: what they are told, and what they answer.
 
-use crate::domain::secret::Secret;
+use hob_core::domain::secret::Secret;
 
 /// Why the setup ends before its end.
 #[derive(Debug, thiserror::Error)]

@@ -6,9 +6,9 @@ use crate::cli::init::guides::{Field, Guide, What};
 use crate::cli::init::keep::{self, Named};
 use crate::cli::init::save::Draft;
 use crate::cli::init::world::{Heard, Trouble};
-use crate::config::change::Edit;
-use crate::domain::inbound::ChannelKind;
-use crate::domain::secret::Secret;
+use hob_config::change::Edit;
+use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::secret::Secret;
 
 /// What to paste where a Slack app is made.
 const MANIFEST: &str = include_str!("../../../docs/slack-manifest.yaml");

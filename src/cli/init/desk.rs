@@ -4,7 +4,7 @@ use crate::cli::init::arguments::Given;
 use crate::cli::init::asker::{Asker, Halt};
 use crate::cli::init::save::{Draft, Progress};
 use crate::cli::init::world::World;
-use crate::config::change::Edit;
+use hob_config::change::Edit;
 
 /// The person, the world, the config, and how far it has come.
 pub(super) struct Desk<'a> {

@@ -9,7 +9,7 @@ use crate::cli::init::kinds::Kind;
 use crate::cli::init::save::{Draft, Progress};
 use crate::cli::init::world::Service;
 use crate::cli::init::{channels, model};
-use crate::domain::inbound::ChannelKind;
+use hob_core::domain::inbound::ChannelKind;
 
 /// A step.
 #[derive(Debug, Clone, Copy)]

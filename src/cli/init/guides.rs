@@ -1,7 +1,7 @@
 //! The channels: how one gets a token for each, and what the config needs.
 
 use crate::cli::init::arguments::Given;
-use crate::domain::inbound::ChannelKind;
+use hob_core::domain::inbound::ChannelKind;
 
 /// A channel that can be set up.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use crate::cli::init::asker::Halt;
 use crate::cli::init::desk::Desk;
 use crate::cli::init::save::Draft;
-use crate::domain::secret::Secret;
+use hob_core::domain::secret::Secret;
 
 /// Where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The kinds of provider as people know them.
 
-use crate::config::provider::ProviderKind;
 use crate::daemon::models::kind;
-use crate::model::discover::preset::Preset;
+use hob_config::provider::ProviderKind;
+use hob_model::discover::preset::Preset;
 
 /// A kind of provider.
 #[derive(Debug)]

@@ -31,9 +31,9 @@ use crate::cli::init::desk::Desk;
 use crate::cli::init::machine::Machine;
 use crate::cli::init::save::{Draft, Progress};
 use crate::cli::init::screen::Screen;
-use crate::config::environment::Environment;
-use crate::config::load::{LoadError, load, usual_place};
-use crate::domain::secret::Secret;
+use hob_config::environment::Environment;
+use hob_config::load::{LoadError, load, usual_place};
+use hob_core::domain::secret::Secret;
 
 /// Sets Hob up.
 ///

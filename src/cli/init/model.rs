@@ -6,15 +6,15 @@ use crate::cli::init::keep::{self, Named};
 use crate::cli::init::kinds::{KINDS, Kind};
 use crate::cli::init::save::Draft;
 use crate::cli::init::world::{Trouble, Turn};
-use crate::config::Config;
-use crate::config::change::Edit;
-use crate::config::provider::ProviderKind;
 use crate::daemon::models::kind;
-use crate::domain::secret::Secret;
-use crate::model::discover::label_of;
-use crate::model::price::Rates;
-use crate::model::provider::Offered;
-use crate::model::table::{Facts, Source, Table};
+use hob_config::Config;
+use hob_config::change::Edit;
+use hob_config::provider::ProviderKind;
+use hob_core::domain::secret::Secret;
+use hob_model::discover::label_of;
+use hob_model::price::Rates;
+use hob_model::provider::Offered;
+use hob_model::table::{Facts, Source, Table};
 
 /// So many models are shown at a time.
 const SHOWN_MAX: usize = 12;

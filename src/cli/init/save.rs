@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
-use crate::config::change::{Edit, Secrets, possible, tried};
-use crate::config::data_dir::{create_data_dir, data_dir};
-use crate::config::edit::{self, EditError};
-use crate::config::environment::Environment;
-use crate::config::load::{self, Loaded};
-use crate::config::problem::Problems;
-use crate::config::writer::Writer;
-use crate::config::writer::seen::Seen;
 use crate::daemon::begins;
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::secret::Secret;
+use hob_config::Config;
+use hob_config::change::{Edit, Secrets, possible, tried};
+use hob_config::data_dir::{create_data_dir, data_dir};
+use hob_config::edit::{self, EditError};
+use hob_config::environment::Environment;
+use hob_config::load::{self, Loaded};
+use hob_config::problem::Problems;
+use hob_config::writer::Writer;
+use hob_config::writer::seen::Seen;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::secret::Secret;
 
 /// What a new file begins with.
 const HEAD: &str = "# Hob's config, begun by `hob init`. `hob config example` shows every key.\n\n";

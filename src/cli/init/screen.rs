@@ -16,7 +16,7 @@ use rustyline::{ColorMode, Config, Editor, Helper};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::init::asker::{Asker, Halt, wrapped};
-use crate::domain::secret::Secret;
+use hob_core::domain::secret::Secret;
 
 /// Longer lines are hard to read, however wide the terminal is.
 const COLUMNS_MAX: usize = 90;

@@ -15,11 +15,11 @@ use crate::cli::init::save::{Draft, Progress};
 use crate::cli::init::world::{Heard, Service, Trouble, Turn, World};
 use crate::cli::init::{flow, unattended};
 use crate::cli::{Arguments, Command};
-use crate::config::environment::Environment;
-use crate::domain::inbound::ChannelKind;
-use crate::domain::money::Money;
-use crate::domain::secret::Secret;
-use crate::model::provider::Offered;
+use hob_config::environment::Environment;
+use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::money::Money;
+use hob_core::domain::secret::Secret;
+use hob_model::provider::Offered;
 
 /// Somebody who types these lines, and then leaves.
 struct Script {

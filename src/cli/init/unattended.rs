@@ -13,10 +13,10 @@ use crate::cli::init::kinds::Kind;
 use crate::cli::init::model::{Wanted, fingerprint, told};
 use crate::cli::init::save::Draft;
 use crate::cli::init::world::Trouble;
-use crate::config::Config;
-use crate::config::change::Edit;
-use crate::config::provider::ProviderKind;
-use crate::domain::inbound::ChannelKind;
+use hob_config::Config;
+use hob_config::change::Edit;
+use hob_config::provider::ProviderKind;
+use hob_core::domain::inbound::ChannelKind;
 
 /// Sets up what the flags say.
 pub(super) fn run(desk: &mut Desk<'_>, arguments: &InitArguments) -> anyhow::Result<()> {

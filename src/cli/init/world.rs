@@ -8,9 +8,9 @@ use clap::ValueEnum;
 
 use crate::cli::init::asker::Halt;
 use crate::cli::init::save::Draft;
-use crate::domain::inbound::ChannelKind;
-use crate::domain::money::Money;
-use crate::model::provider::Offered;
+use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::money::Money;
+use hob_model::provider::Offered;
 
 /// Why something outside does not work, in words that say what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,14 +7,14 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::ids::{FactId, MemoryId, UserId};
-use crate::domain::memory::Scope;
-use crate::memory::facts::SearchFacts;
-use crate::memory::item::Item;
-use crate::memory::recall::{Memory, Question, RecallLimits};
-use crate::store::error::StoreError;
-use crate::store::{Pace, Statement, Store, Tx, remembered, transfer};
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::ids::{FactId, MemoryId, UserId};
+use hob_core::domain::memory::Scope;
+use hob_memory::facts::SearchFacts;
+use hob_memory::item::Item;
+use hob_memory::recall::{Memory, Question, RecallLimits};
+use hob_store::error::StoreError;
+use hob_store::{Pace, Statement, Store, Tx, remembered, transfer};
 
 /// Something remembered.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -3,9 +3,9 @@
 use crate::cli::memory::look::Row;
 use crate::cli::memory::stats::Stats;
 use crate::cli::replay::words::{count_of, cut, grouped, moment};
-use crate::memory::forget::Forgotten;
-use crate::memory::item::Item;
-use crate::memory::transfer::import::Imported;
+use hob_memory::forget::Forgotten;
+use hob_memory::item::Item;
+use hob_memory::transfer::import::Imported;
 
 /// The first characters of what was said that are shown; `--json` has all.
 const WORDS_MAX: usize = 100;

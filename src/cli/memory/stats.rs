@@ -6,8 +6,8 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::memory::amount::{Amount, Amounts, Embedding, OfScope};
-use crate::store::reader::Reader;
+use hob_memory::amount::{Amount, Amounts, Embedding, OfScope};
+use hob_store::reader::Reader;
 
 /// All of it in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]

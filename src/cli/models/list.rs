@@ -6,15 +6,15 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde::Serialize;
 
-use crate::config::Config;
-use crate::config::environment::Environment;
 use crate::daemon::models::{Models, OLLAMA};
-use crate::model::discover::ollama::{self, OllamaAddress};
-use crate::model::error::ModelError;
-use crate::model::offline;
-use crate::model::price::Rates;
-use crate::model::provider::{Checked, Provider};
-use crate::model::table::{Source, Table};
+use hob_config::Config;
+use hob_config::environment::Environment;
+use hob_model::discover::ollama::{self, OllamaAddress};
+use hob_model::error::ModelError;
+use hob_model::offline;
+use hob_model::price::Rates;
+use hob_model::provider::{Checked, Provider};
+use hob_model::table::{Source, Table};
 
 /// How long a server may take to say that it is there.
 const CHECK_MAX: Duration = Duration::from_secs(5);
@@ -169,7 +169,7 @@ async fn besides(environment: &Environment, rows: &[Row]) -> Vec<Besides> {
 
 impl Price {
     fn of(rates: Rates) -> Self {
-        let usd = |rate: crate::model::price::Rate| rate.per_million().nanos() as f64 / 1e9;
+        let usd = |rate: hob_model::price::Rate| rate.per_million().nanos() as f64 / 1e9;
         Self {
             input_usd: usd(rates.input),
             cached_usd: usd(rates.cached),

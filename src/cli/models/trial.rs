@@ -9,13 +9,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::domain::ids::CallId;
-use crate::domain::money::Money;
-use crate::model::error::{ErrorClass, ModelError};
-use crate::model::message::{Completion, Message, ReplyPart, ToolCall, ToolResult};
-use crate::model::offline;
-use crate::model::price::{Rates, cost};
-use crate::model::provider::{NoSink, Provider, Request, ToolChoice, ToolSchema};
+use hob_core::domain::ids::CallId;
+use hob_core::domain::money::Money;
+use hob_model::error::{ErrorClass, ModelError};
+use hob_model::message::{Completion, Message, ReplyPart, ToolCall, ToolResult};
+use hob_model::offline;
+use hob_model::price::{Rates, cost};
+use hob_model::provider::{NoSink, Provider, Request, ToolChoice, ToolSchema};
 
 /// The tool.
 const TOOL: &str = "echo_number";

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::agent::machine::effect::Purpose;
-use crate::agent::replay::tree::{Ask, AskOutcome, Call, Cycle, Remark, Tree};
-use crate::agent::replay::verify::{HashVerdict, Verdict};
-use crate::agent::replay::what_if::{Asked, Report, Sum};
 use crate::cli::replay::words::{count_of, cut, grouped, moment, stretch};
-use crate::domain::money::Money;
-use crate::model::message::Usage;
+use hob_agent::machine::effect::Purpose;
+use hob_agent::replay::tree::{Ask, AskOutcome, Call, Cycle, Remark, Tree};
+use hob_agent::replay::verify::{HashVerdict, Verdict};
+use hob_agent::replay::what_if::{Asked, Report, Sum};
+use hob_core::domain::money::Money;
+use hob_model::message::Usage;
 
 /// Words, results and remarks are cut here; `--json` has them whole.
 const LINE_MAX: usize = 200;

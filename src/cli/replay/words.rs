@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::ids::RunId;
+use hob_core::domain::ids::RunId;
 
 /// One line of at most so many characters.
 pub(in crate::cli) fn cut(text: &str, chars_max: usize) -> String {

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::cli::replay::words::{count_of, cut, grouped, moment};
-use crate::domain::ids::RunId;
-use crate::domain::money::Money;
-use crate::store::recorded::Listed;
+use hob_core::domain::ids::RunId;
+use hob_core::domain::money::Money;
+use hob_store::recorded::Listed;
 
 /// The first words of a message that are shown.
 const WORDS_MAX: usize = 48;

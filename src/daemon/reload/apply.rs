@@ -5,9 +5,6 @@ use std::sync::Arc;
 
 use futures::future::try_join_all;
 
-use crate::config::diff;
-use crate::config::load::Loaded;
-use crate::config::off::{self, SectionOff};
 use crate::daemon::assembly::{Made, channels, serves, ways};
 use crate::daemon::begins::{self, Begins};
 use crate::daemon::channels::{Live, Wired, Wiring, wirings};
@@ -18,6 +15,9 @@ use crate::daemon::reload::running::Running;
 use crate::daemon::reload::told::Done;
 use crate::daemon::reload::{Reloader, canary};
 use crate::daemon::{Blueprint, memory, toolset};
+use hob_config::diff;
+use hob_config::load::Loaded;
+use hob_config::off::{self, SectionOff};
 
 /// Everything new, ready to take its place.
 struct Ready {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::daemon::channels::Wired;
 use crate::daemon::reload::refusal::Why;
-use crate::model::catalog::Catalog;
-use crate::model::message::Message;
-use crate::model::provider::{NoSink, Request, ToolChoice};
+use hob_model::catalog::Catalog;
+use hob_model::message::Message;
+use hob_model::provider::{NoSink, Request, ToolChoice};
 
 /// A model must answer within this.
 const MODEL_MAX: Duration = Duration::from_secs(45);

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::config::load::Loaded;
 use crate::daemon::reload::read::{Look, Seen, is_doubtful};
 use crate::daemon::reload::refusal::Refusal;
 use crate::daemon::reload::told::Outcome;
 use crate::daemon::reload::{Cause, Reloader, hash};
-use crate::domain::condition::{Part, Trouble};
+use hob_config::load::Loaded;
+use hob_core::domain::condition::{Part, Trouble};
 
 /// What is doubtful is looked at again after so long.
 const LOOK_AGAIN: Duration = Duration::from_millis(700);

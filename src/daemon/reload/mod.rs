@@ -25,7 +25,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch as current;
 use tokio::time::Instant;
 
-use crate::config::diff;
 use crate::daemon::assembly::{Made, Roots};
 use crate::daemon::begins::{self, Begins, Begun};
 use crate::daemon::channels::{Live, Wired};
@@ -38,12 +37,13 @@ use crate::daemon::reload::watch::Ear;
 use crate::daemon::slot::Slot;
 use crate::daemon::switches::Switches;
 use crate::daemon::{Blueprint, chores, extraction, local, memory, page, troubles};
-use crate::domain::condition::Part;
-use crate::domain::inbound::Conversation;
-use crate::router::intake::Router;
-use crate::router::owners::Telling;
-use crate::skill::watch as skill_watch;
-use crate::tool::mcp::Servers;
+use hob_config::diff;
+use hob_core::domain::condition::Part;
+use hob_core::domain::inbound::Conversation;
+use hob_router::intake::Router;
+use hob_router::owners::Telling;
+use hob_skill::watch as skill_watch;
+use hob_tools::mcp::Servers;
 
 /// The file is looked at so often, whatever was heard of it.
 const LOOK_EVERY: Duration = Duration::from_secs(180);

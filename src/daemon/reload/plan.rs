@@ -2,11 +2,11 @@
 //!
 //! Whatever is not named here is exchanged in place: it is made anew, and nobody notices.
 
-use crate::config::Config;
-use crate::config::memory::EmbeddingKind;
 use crate::daemon::channels::Wiring;
 use crate::daemon::parts;
-use crate::domain::inbound::ChannelKind;
+use hob_config::Config;
+use hob_config::memory::EmbeddingKind;
+use hob_core::domain::inbound::ChannelKind;
 
 /// An account on a platform.
 pub(in crate::daemon) type Address = (ChannelKind, String);

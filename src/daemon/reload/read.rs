@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use toml::Table;
 
-use crate::config::environment::Environment;
-use crate::config::load::{LoadError, Loaded, load};
 use crate::daemon::{begins, configured_channels};
-use crate::domain::secret::Secret;
+use hob_config::environment::Environment;
+use hob_config::load::{LoadError, Loaded, load};
+use hob_core::domain::secret::Secret;
 
 /// What was seen at one look.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +97,7 @@ fn lacks_sections(text: &str, running: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::load::of_text;
+    use hob_config::load::of_text;
 
     #[test]
     fn k5_half_a_file_is_doubted() {

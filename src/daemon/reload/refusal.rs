@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::config::load::Loaded;
 use crate::daemon::reload::LOOK_EVERY;
+use hob_config::load::Loaded;
 
 /// Nothing rests longer.
 const WAIT_MAX: Duration = Duration::from_secs(60 * 60);
@@ -82,8 +82,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::environment::Environment;
-    use crate::config::load::of_text;
+    use hob_config::environment::Environment;
+    use hob_config::load::of_text;
 
     fn loaded(text: &str) -> Loaded {
         of_text(Path::new("config.toml"), text, &Environment::default()).unwrap()

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-use crate::config::Config;
-use crate::domain::secret::Secret;
+use hob_config::Config;
+use hob_core::domain::secret::Secret;
 
 /// A config that runs: what was read, and what it means. A new one takes its place after every reload that was committed.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! What is said of a reload. Pure.
 
-use crate::config::diff::Change;
 use crate::daemon::reload::plan::{Address, Step};
+use hob_config::diff::Change;
 
 /// So many changes are listed; the rest are counted.
 const LISTED_MAX: usize = 20;
@@ -73,8 +73,8 @@ fn done_words(done: &Done) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::diff::between;
-    use crate::domain::inbound::ChannelKind;
+    use hob_config::diff::between;
+    use hob_core::domain::inbound::ChannelKind;
 
     #[test]
     fn k5_it_is_said_what_changed() {

@@ -5,13 +5,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::cli_agents::CliAgentConfig;
-use crate::config::environment::Environment;
 use crate::daemon::toolset::{Grounds, own};
-use crate::domain::agents::KNOWN;
-use crate::tool::cli_agent::{CliAgent, Program};
-use crate::tool::registry::Registry;
-use crate::tool::spawn_agent::SpawnAgent;
+use hob_config::cli_agents::CliAgentConfig;
+use hob_config::environment::Environment;
+use hob_core::domain::agents::KNOWN;
+use hob_tools::cli_agent::{CliAgent, Program};
+use hob_tools::registry::Registry;
+use hob_tools::spawn_agent::SpawnAgent;
 
 pub(super) fn with(registry: Registry, grounds: &Grounds<'_>) -> Registry {
     let registry = registry.with(Arc::new(SpawnAgent::new(Arc::clone(grounds.rng))));

@@ -3,23 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::Config;
-use crate::config::destinations::DestinationConfig;
 use crate::daemon::toolset::{Grounds, terminal};
-use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
-use crate::tool::files::delete_file::DeleteFile;
-use crate::tool::files::edit_file::EditFile;
-use crate::tool::files::list_files::ListFiles;
-use crate::tool::files::move_file::MoveFile;
-use crate::tool::files::read_file::ReadFile;
-use crate::tool::files::record::Records;
-use crate::tool::files::room::Room;
-use crate::tool::files::search_files::SearchFiles;
-use crate::tool::files::write_file::WriteFile;
-use crate::tool::messages::addresses::Addresses;
-use crate::tool::messages::send_file::SendFile;
-use crate::tool::messages::send_message::SendMessage;
-use crate::tool::registry::Registry;
+use hob_config::Config;
+use hob_config::destinations::DestinationConfig;
+use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use hob_tools::files::delete_file::DeleteFile;
+use hob_tools::files::edit_file::EditFile;
+use hob_tools::files::list_files::ListFiles;
+use hob_tools::files::move_file::MoveFile;
+use hob_tools::files::read_file::ReadFile;
+use hob_tools::files::record::Records;
+use hob_tools::files::room::Room;
+use hob_tools::files::search_files::SearchFiles;
+use hob_tools::files::write_file::WriteFile;
+use hob_tools::messages::addresses::Addresses;
+use hob_tools::messages::send_file::SendFile;
+use hob_tools::messages::send_message::SendMessage;
+use hob_tools::registry::Registry;
 
 /// Adds them.
 pub(super) fn add(registry: Registry, grounds: &Grounds<'_>) -> Registry {

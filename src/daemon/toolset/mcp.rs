@@ -8,16 +8,16 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::mcp::McpConfig;
 use crate::daemon::Blueprint;
 use crate::daemon::parts::role;
 use crate::daemon::toolset::{approval, own};
-use crate::domain::secret::Secret;
-use crate::tool::leftovers::Leftovers;
-use crate::tool::mcp::settings::{Settings, Way};
-use crate::tool::mcp::{Place, Servers};
-use crate::tool::sandbox::Sandbox;
-use crate::tool::shed::Tools;
+use hob_config::mcp::McpConfig;
+use hob_core::domain::secret::Secret;
+use hob_tools::leftovers::Leftovers;
+use hob_tools::mcp::settings::{Settings, Way};
+use hob_tools::mcp::{Place, Servers};
+use hob_tools::sandbox::Sandbox;
+use hob_tools::shed::Tools;
 
 /// How long a server is kept when nobody calls it.
 const IDLE: Duration = Duration::from_secs(600);

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::Config;
-use crate::config::cli_agents::CliAgentConfig;
-use crate::config::hooks::HookConfig;
-use crate::config::mcp::McpConfig;
-use crate::config::terminal::TerminalConfig;
-use crate::config::tools::ToolConfig;
-use crate::tool::sandbox::Sandbox;
-use crate::tool::sandbox::own::{Grounds, Own};
-use crate::tool::sandbox::spec::Limits;
+use hob_config::Config;
+use hob_config::cli_agents::CliAgentConfig;
+use hob_config::hooks::HookConfig;
+use hob_config::mcp::McpConfig;
+use hob_config::terminal::TerminalConfig;
+use hob_config::tools::ToolConfig;
+use hob_tools::sandbox::Sandbox;
+use hob_tools::sandbox::own::{Grounds, Own};
+use hob_tools::sandbox::spec::Limits;
 
 /// From what they are made.
 #[must_use]

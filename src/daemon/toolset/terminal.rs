@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::environment::Environment;
-use crate::config::terminal::{BubblewrapConfig, TerminalConfig};
 use crate::daemon::toolset::Grounds;
-use crate::tool::desk::Desk;
-use crate::tool::registry::Registry;
-use crate::tool::sandbox::Sandbox;
-use crate::tool::sandbox::confined::{Confined, clear};
-use crate::tool::sandbox::probe::Question;
-use crate::tool::sandbox::spec::{Limits, Reach};
-use crate::tool::terminal::{Settings, Terminal};
-use crate::tool::workspace::Workspace;
+use hob_config::environment::Environment;
+use hob_config::terminal::{BubblewrapConfig, TerminalConfig};
+use hob_tools::desk::Desk;
+use hob_tools::registry::Registry;
+use hob_tools::sandbox::Sandbox;
+use hob_tools::sandbox::confined::{Confined, clear};
+use hob_tools::sandbox::probe::Question;
+use hob_tools::sandbox::spec::{Limits, Reach};
+use hob_tools::terminal::{Settings, Terminal};
+use hob_tools::workspace::Workspace;
 
 /// Hob itself, also when its file was replaced.
 const PROGRAM: &str = "/proc/self/exe";

@@ -8,18 +8,18 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{AUTHORIZATION, HeaderName};
 use url::Url;
 
-use crate::config::Config;
-use crate::config::http::{HttpConfig, HttpKind};
-use crate::config::web::{SearchConfig, SearchKind, WebConfig};
-use crate::domain::network::NamedPlace;
-use crate::domain::secret::Secret;
-use crate::policy::net::Allowed;
-use crate::tool::http_request::{HttpRequest, Profile};
-use crate::tool::net::Guard;
-use crate::tool::net::resolve::SystemResolver;
-use crate::tool::registry::Registry;
-use crate::tool::web_fetch::WebFetch;
-use crate::tool::web_search::{Backend, Service, WebSearch};
+use hob_config::Config;
+use hob_config::http::{HttpConfig, HttpKind};
+use hob_config::web::{SearchConfig, SearchKind, WebConfig};
+use hob_core::domain::network::NamedPlace;
+use hob_core::domain::secret::Secret;
+use hob_core::policy::net::Allowed;
+use hob_tools::http_request::{HttpRequest, Profile};
+use hob_tools::net::Guard;
+use hob_tools::net::resolve::SystemResolver;
+use hob_tools::registry::Registry;
+use hob_tools::web_fetch::WebFetch;
+use hob_tools::web_search::{Backend, Service, WebSearch};
 
 /// The way out to the network, as configured.
 pub(in crate::daemon) fn guard(config: &WebConfig) -> Guard {

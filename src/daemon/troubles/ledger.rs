@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::condition::{Part, Trouble};
+use hob_core::domain::condition::{Part, Trouble};
 
 /// What comes back within that after it was mended is told only when it has lasted as long.
 const FLAPPING: SignedDuration = SignedDuration::from_mins(5);

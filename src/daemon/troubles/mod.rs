@@ -16,10 +16,10 @@ use crate::daemon::Blueprint;
 use crate::daemon::switches::Switches;
 use crate::daemon::troubles::ledger::Ledger;
 use crate::daemon::troubles::signs::{Meaning, Outages, model};
-use crate::domain::clock::Clock;
-use crate::domain::condition::{Conditions, Part, Trouble};
-use crate::router::intake::Router;
-use crate::router::owners::Telling;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::condition::{Conditions, Part, Trouble};
+use hob_router::intake::Router;
+use hob_router::owners::Telling;
 
 /// How often it is looked how channels, models and memory are.
 const LOOK_EVERY: Duration = Duration::from_secs(10);

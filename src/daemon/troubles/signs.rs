@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::condition::Part;
-use crate::domain::health::{ChannelHealth, Liveness};
-use crate::domain::inbound::ChannelKind;
-use crate::memory::nearby::Standing;
-use crate::model::catalog::State;
+use hob_core::domain::condition::Part;
+use hob_core::domain::health::{ChannelHealth, Liveness};
+use hob_core::domain::inbound::ChannelKind;
+use hob_memory::nearby::Standing;
+use hob_model::catalog::State;
 
 /// A channel that does not hear for longer is in trouble; shorter than that is the network's way.
 const OUTAGE: SignedDuration = SignedDuration::from_mins(2);
@@ -95,7 +95,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::error::ErrorClass;
+    use hob_model::error::ErrorClass;
 
     #[test]
     fn n9_a_channel_is_in_trouble_when_it_has_not_heard_for_two_minutes() {

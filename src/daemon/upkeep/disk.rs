@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::clock::Clock;
-use crate::domain::condition::{Conditions, Part, Trouble};
-use crate::domain::space::Space;
-use crate::policy::upkeep::Room;
-use crate::store::contents::Contents;
-use crate::store::{Store, space};
+use hob_core::domain::clock::Clock;
+use hob_core::domain::condition::{Conditions, Part, Trouble};
+use hob_core::domain::space::Space;
+use hob_core::policy::upkeep::Room;
+use hob_store::contents::Contents;
+use hob_store::{Store, space};
 
 /// How often the disk is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(30);

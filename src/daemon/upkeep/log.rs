@@ -8,13 +8,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::daemon::chores::slept;
 use crate::daemon::upkeep::STEP_MAX;
-use crate::domain::clock::Clock;
-use crate::domain::condition::{Conditions, Part, Trouble};
-use crate::policy::upkeep::LogWatch;
-use crate::store::Store;
-use crate::store::error::StoreError;
-use crate::store::upkeep::log::Cut;
-use crate::store::writer::Manner;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::condition::{Conditions, Part, Trouble};
+use hob_core::policy::upkeep::LogWatch;
+use hob_store::Store;
+use hob_store::error::StoreError;
+use hob_store::upkeep::log::Cut;
+use hob_store::writer::Manner;
 
 /// How often the log is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(10);

@@ -15,17 +15,17 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::upkeep::UpkeepConfig;
 use crate::daemon::chores::slept;
 use crate::daemon::switches::Switches;
 use crate::daemon::{Blueprint, DATABASE};
-use crate::domain::clock::Clock;
-use crate::domain::upkeep::{LastRound, Round};
-use crate::policy::upkeep::Room;
-use crate::store::contents::Contents;
-use crate::store::error::StoreError;
-use crate::store::writer::{Manner, Stepped};
-use crate::store::{Statement, Store};
+use hob_config::upkeep::UpkeepConfig;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::upkeep::{LastRound, Round};
+use hob_core::policy::upkeep::Room;
+use hob_store::contents::Contents;
+use hob_store::error::StoreError;
+use hob_store::writer::{Manner, Stepped};
+use hob_store::{Statement, Store};
 
 /// How long a step may keep others from writing, beside what its commit takes. SQLite gives it up then.
 pub const STEP_MAX: Duration = Duration::from_millis(25);

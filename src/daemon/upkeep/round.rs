@@ -4,14 +4,14 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use crate::daemon::upkeep::{Halt, Hand, Keep};
-use crate::domain::ids::RunId;
-use crate::domain::upkeep::Round;
-use crate::policy::upkeep::{Stride, surplus};
-use crate::store::upkeep::blobs;
-use crate::store::upkeep::journals::LetGo;
-use crate::store::upkeep::pages::{Analyse, Count, GiveBack, Index, Merge, Outdated};
-use crate::store::upkeep::rows::{Bounds, Drop, Kind, Look};
-use crate::store::writer::Manner;
+use hob_core::domain::ids::RunId;
+use hob_core::domain::upkeep::Round;
+use hob_core::policy::upkeep::{Stride, surplus};
+use hob_store::upkeep::blobs;
+use hob_store::upkeep::journals::LetGo;
+use hob_store::upkeep::pages::{Analyse, Count, GiveBack, Index, Merge, Outdated};
+use hob_store::upkeep::rows::{Bounds, Drop, Kind, Look};
+use hob_store::writer::Manner;
 
 /// How many numbers are looked through at once, by those who only read.
 const WINDOW: i64 = 1_000;

@@ -6,16 +6,16 @@ use async_trait::async_trait;
 use tempfile::TempDir;
 
 use super::*;
-use crate::agent::replay::load::{Found, Load};
 use crate::daemon::upkeep::disk::Watch;
-use crate::domain::condition::{Conditions, Part};
-use crate::domain::ids::RunId;
-use crate::domain::space::Space;
-use crate::policy::upkeep::Room;
-use crate::store::upkeep::journals::LetGo;
-use crate::store::upkeep::newest::Newest;
-use crate::store::upkeep::pages::{Count, GiveBack, Pages};
-use crate::store::{Pace, Tx};
+use hob_agent::replay::load::{Found, Load};
+use hob_core::domain::condition::{Conditions, Part};
+use hob_core::domain::ids::RunId;
+use hob_core::domain::space::Space;
+use hob_core::policy::upkeep::Room;
+use hob_store::upkeep::journals::LetGo;
+use hob_store::upkeep::newest::Newest;
+use hob_store::upkeep::pages::{Count, GiveBack, Pages};
+use hob_store::{Pace, Tx};
 
 /// The thousandth day.
 const NOW: i64 = 1_000 * DAY;
@@ -289,7 +289,7 @@ async fn n12_a_step_that_takes_too_long_is_given_up_and_has_done_nothing() {
 /// The log is folded beside the writer, and cut when nobody reads from it.
 #[tokio::test]
 async fn n12_the_log_is_folded_and_cut() {
-    use crate::store::upkeep::log::Cut;
+    use hob_store::upkeep::log::Cut;
     let bench = Bench::new().await;
     let log = bench.home.path().join("hob.db-wal");
     bench.sql("INSERT INTO blobs (hash, text) VALUES ('a', printf('%.*c', 3000000, 'x'))").await;

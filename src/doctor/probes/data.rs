@@ -6,19 +6,19 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 
-use crate::backup::archives;
 use crate::daemon::DATABASE;
 use crate::daemon::backups::folder;
 use crate::doctor::Patient;
 use crate::doctor::rules::data::{self, Backups, Daemon, Scheduled};
 use crate::doctor::rules::finding::{Check, Finding};
-use crate::policy::schedule::Rule;
-use crate::store::error::StoreError;
-use crate::store::inspect::inspect;
-use crate::store::lock::holder;
-use crate::store::reader::Reader;
-use crate::store::{Statement, Tx, schedules};
-use crate::web::ask::{AskError, ask};
+use hob_core::policy::schedule::Rule;
+use hob_store::backup::archives;
+use hob_store::error::StoreError;
+use hob_store::inspect::inspect;
+use hob_store::lock::holder;
+use hob_store::reader::Reader;
+use hob_store::{Statement, Tx, schedules};
+use hob_web::ask::{AskError, ask};
 
 /// How long a running Hob may take to answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(8);

@@ -7,11 +7,11 @@ use std::path::Path;
 use jiff::tz::TimeZone;
 use rustix::process::{Resource, getrlimit};
 
-use crate::config::data_dir::create_data_dir;
-use crate::config::environment::Environment;
 use crate::doctor::Patient;
 use crate::doctor::rules::finding::{Check, Finding};
 use crate::doctor::rules::house::{self, ConfigFacts, Guarded, Room, Zone};
+use hob_config::data_dir::create_data_dir;
+use hob_config::environment::Environment;
 
 pub(in crate::doctor) fn config(patient: &Patient) -> Vec<Finding> {
     let mut findings = house::config(&ConfigFacts {

@@ -8,7 +8,6 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use crate::config::Config;
 use crate::daemon::models::{Sources, addresses, build};
 use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, accounts};
@@ -16,15 +15,16 @@ use crate::doctor::Patient;
 use crate::doctor::rules::finding::{Check, Finding};
 use crate::doctor::rules::reach::Reach;
 use crate::doctor::rules::{house, reach};
-use crate::domain::condition::Conditions;
-use crate::model::error::{ErrorClass, ModelError};
-use crate::model::guarded::Watch;
-use crate::model::http::client;
-use crate::model::learned::Forget;
-use crate::model::message::Message;
-use crate::model::offline;
-use crate::model::provider::{NoSink, Provider, Request, ToolChoice};
-use crate::model::table::Table;
+use hob_config::Config;
+use hob_core::domain::condition::Conditions;
+use hob_http::client;
+use hob_model::error::{ErrorClass, ModelError};
+use hob_model::guarded::Watch;
+use hob_model::learned::Forget;
+use hob_model::message::Message;
+use hob_model::offline;
+use hob_model::provider::{NoSink, Provider, Request, ToolChoice};
+use hob_model::table::Table;
 
 /// How long a server may take to connect to.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -8,19 +8,19 @@ use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::Config;
 use crate::daemon::memory::{objection, source};
 use crate::daemon::toolset;
 use crate::daemon::toolset::mcp::settings;
 use crate::doctor::Patient;
 use crate::doctor::rules::finding::{Check, Finding};
 use crate::doctor::rules::reach::{self, Embedding};
-use crate::memory::upkeep::source::Leave;
-use crate::memory::upkeep::{Opener as _, Unprepared};
-use crate::tool::leftovers::Leftovers;
-use crate::tool::mcp::settings::Settings;
-use crate::tool::mcp::{Place, probe};
-use crate::tool::sandbox::Sandbox;
+use hob_config::Config;
+use hob_memory::upkeep::source::Leave;
+use hob_memory::upkeep::{Opener as _, Unprepared};
+use hob_tools::leftovers::Leftovers;
+use hob_tools::mcp::settings::Settings;
+use hob_tools::mcp::{Place, probe};
+use hob_tools::sandbox::Sandbox;
 
 /// How long a server's process is waited for at the end.
 const END: Duration = Duration::from_secs(5);

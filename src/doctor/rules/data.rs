@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::doctor::rules::finding::{Check, Finding};
 use crate::doctor::rules::{size, span};
-use crate::store::error::StoreError;
-use crate::store::inspect::Inspected;
+use hob_store::error::StoreError;
+use hob_store::inspect::Inspected;
 
 /// A log that large is not folded into the database any more: somebody reads without an end.
 const LOG_WARN: u64 = 64 << 20;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::doctor::rules::finding::{Check, Finding};
-use crate::model::error::{ErrorClass, ModelError};
-use crate::tool::sandbox::Strength;
+use hob_model::error::{ErrorClass, ModelError};
+use hob_tools::sandbox::Strength;
 
 /// What a model's server said.
 #[derive(Debug, Clone, PartialEq)]

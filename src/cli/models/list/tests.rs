@@ -1,7 +1,7 @@
 //! What a person reads.
 
 use super::*;
-use crate::model::error::ErrorClass;
+use hob_model::error::ErrorClass;
 
 fn shown(label: &str, reach: Reach) -> String {
     let config: Config = toml::from_str("aliases = { quick = 'openai/gpt-6.1-sol' }").unwrap();

@@ -1,7 +1,7 @@
 //! What is said of replies that are not as they should be.
 
 use super::*;
-use crate::model::message::StopReason;
+use hob_model::message::StopReason;
 
 fn calling(name: &str, arguments: &str) -> Completion {
     let call = ToolCall { id: CallId("call_x".to_owned()), name: name.to_owned(), arguments: arguments.to_owned() };

@@ -1,8 +1,8 @@
 use super::*;
-use crate::agent::machine::event::{Event, JournalMismatch};
-use crate::agent::machine::tests::{Script, answers, asks};
-use crate::agent::replay::tests::{busy, recorded};
-use crate::agent::replay::what_if::{Change, WhatIf, what_if};
+use hob_agent::machine::event::{Event, JournalMismatch};
+use hob_agent::machine::testkit::{Script, answers, asks};
+use hob_agent::replay::testkit::{busy, recorded};
+use hob_agent::replay::what_if::{Change, WhatIf, what_if};
 
 #[test]
 fn d8_a_tree_is_shown() {
@@ -55,7 +55,7 @@ fn d8_a_waiting_run_is_shown() {
 
     not over: 1 cycle, 10 tokens read (1 from cache), 2 written, price unknown
     "#);
-    script.on(crate::agent::machine::tests::done("1.1"));
+    script.on(hob_agent::machine::testkit::done("1.1"));
     script.on(answers("Blue."));
     let text = tree(&Tree::of(&recorded(&script)));
     assert!(text.contains("* human.answered Blue.\n"), "{text}");
@@ -86,7 +86,7 @@ fn n2_a_verdict_is_told() {
     assert!(told.contains("NOT THE SAME STATE:\n  written down state1:00\n  folded       state1:"), "{told}");
     run.state_hash = None;
     run.events.truncate(2);
-    run.broken = Some(crate::agent::replay::Broken { seq: 3, what: "no event".to_owned() });
+    run.broken = Some(hob_agent::replay::Broken { seq: 3, what: "no event".to_owned() });
     let mut found = Verdict::of(&run);
     found.told = vec![JournalMismatch { seq: 2, expected: "a".to_owned(), actual: "b".to_owned() }];
     insta::assert_snapshot!(verdict(12, &found), @"

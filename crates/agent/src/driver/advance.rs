@@ -1,0 +1,530 @@
+//! One transaction of a run: cause, start records, projections. The only way a begun run's journal grows.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::driver::{gate, procedures};
+use crate::journal::{self, QueueChange, RunKey};
+use crate::machine::agents::ChildEnd;
+use crate::machine::effect::{Effect, ModelCall, Purpose};
+use crate::machine::event::{Accepted, Event, Order, Steered, ToolOutcome};
+use crate::machine::fingerprint::fingerprint;
+use crate::machine::state::{Active, Phase, State};
+use crate::machine::status::Status;
+use crate::machine::stop::BudgetStop;
+use crate::machine::{Step, step};
+use crate::machine::{asking, compaction};
+use crate::projection::agents::{self, Change};
+use crate::projection::write::{Target, Words, say, write};
+use crate::projection::{self, Row, attached};
+use crate::quota::{Meter, Wanted};
+use crate::signal::Signal;
+use crate::write_off::change_queued;
+use hob_core::domain::ids::{CallId, SessionId};
+use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::money::Money;
+use hob_core::domain::outgoing::Destination;
+use hob_memory::forget;
+use hob_model::message::ToolCall;
+use hob_model::purse::{Purse, Refusal, Spender};
+use hob_store::contents::{Contents, Kept};
+use hob_store::error::StoreError;
+use hob_store::runs::{Reached, Waits};
+use hob_store::{Statement, Tx, blobs, millis, runs, signals};
+
+/// A letter is answered at the next look at the mailbox: a question in one stays open for at least so long (lesson 17).
+const EMAIL_APPROVAL_SECS: u64 = 30 * 60;
+
+/// Something whose start is in the journal. Only a commit makes one, and only a driver takes it apart.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Committed<T>(T);
+
+impl<T> Committed<T> {
+    pub(super) fn inner(&self) -> &T {
+        &self.0
+    }
+
+    pub(super) fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+/// What moves a run on.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each lane at work: a box would save nothing that counts"
+)]
+pub(super) enum Cause {
+    /// The world said something.
+    Event(Event),
+    /// Something that was under way is done: all that there is to say of it, in order.
+    World(Vec<Event>),
+    /// Nothing but that there may be signals.
+    Signals,
+}
+
+/// Moves a run on.
+pub(super) struct Advance {
+    pub(super) key: RunKey,
+    /// The conversation that it belongs to.
+    pub(super) home: SessionId,
+    pub(super) owner: String,
+    pub(super) destination: Destination,
+    pub(super) state: Arc<State>,
+    pub(super) seq: i64,
+    pub(super) cause: Cause,
+    /// The household's caps on money.
+    pub(super) purse: Arc<Purse>,
+    /// The limits of each person.
+    pub(super) meter: Arc<Meter>,
+    /// Where files are kept.
+    pub(super) contents: Contents,
+    /// Texts that the cause refers to.
+    pub(super) blobs: Vec<(String, String)>,
+    pub(super) at: Timestamp,
+}
+
+/// What came of it.
+pub(super) struct Advanced {
+    pub(super) state: State,
+    /// The number of the last event.
+    pub(super) seq: i64,
+    pub(super) effects: Vec<Committed<Effect>>,
+    /// Somebody said something that is now remembered.
+    pub(super) remembered: bool,
+    /// Something is to be said in these sessions besides.
+    pub(super) told: Vec<SessionId>,
+    /// The lanes of other sessions in which something is due now.
+    pub(super) due: Vec<SessionId>,
+    /// Another run waits in the lane.
+    pub(super) more: bool,
+    /// Files whose records this transaction makes: no sweep takes them before it is committed.
+    pub(super) kept: Vec<Kept>,
+}
+
+#[async_trait]
+impl Statement for Advance {
+    type Output = Advanced;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
+        let mut events = self.events(tx).await?;
+        let (mut moved, unmade) = self.settle_refused(tx, &mut events).await?;
+        let mut refused = 0;
+        while moved.summarises() && self.refusal(tx, &moved).await?.is_some() {
+            // The run can do without it, and perhaps afford its own call, or another summary that it then wants.
+            events.push(Event::SummaryFailed { why: compaction::texts::NO_BUDGET.to_owned(), late: false });
+            refused += 1;
+            moved = self.fold(&events);
+        }
+        moved.forget_summaries(refused);
+        if let Some(stop) = self.refusal(tx, &moved).await? {
+            moved = self.fold(&[vec![stop], events].concat());
+        }
+        moved.forget_calls(&unmade);
+        let Moved { state, seq, recorded, effects, rows, changes, unheard } = moved;
+        let status = state.status();
+        let ended_at = status.is_final().then(|| millis(self.at));
+        let hash = fingerprint(&state);
+        let waits = self.waits(&state, &recorded);
+        let reached = Reached { state: status.as_str(), ended_at, hash: Some(&hash.0), waits };
+        // Whoever has lost the lease takes nothing with them: the whole transaction is void.
+        let advanced = runs::advance(tx, self.key.run, &self.owner, reached).await?.ok_or(StoreError::LeaseLost)?;
+        if !self.blobs.is_empty() {
+            blobs::put(tx, &self.blobs).await?;
+        }
+        if !recorded.events.is_empty() {
+            journal::append_step(tx, self.key.run, self.seq, &recorded, self.at).await?;
+        }
+        let target = Target { key: &self.key, home: self.home, destination: &self.destination, at: self.at };
+        // In place before their records: these are few, and small.
+        let kept = attached::keep(&self.contents, &rows);
+        let told = write(tx, &target, &rows).await?;
+        let mut due = Vec::new();
+        for change in &changes {
+            due.extend(agents::carry_out(tx, &target, change).await?);
+        }
+        if state.active().is_none_or(|run| run.cancel.is_none()) {
+            agents::tell_unheard(tx, &target, &unheard).await?;
+        }
+        if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
+            self.tell_of_budgets(tx, &target, seq).await?;
+        }
+        if let Some(run) = state.active().filter(|_| status == Status::Completed) {
+            procedures::learn(tx, &target, run).await?;
+        }
+        if status.is_final() && advanced.forgets {
+            forget::after(tx, self.key.run).await?;
+        }
+        let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
+        Ok(Advanced { state, seq, effects, remembered, told, due, more: advanced.more, kept })
+    }
+}
+
+/// A run after some events, with everything that follows from them.
+struct Moved {
+    state: State,
+    seq: i64,
+    recorded: Step,
+    effects: Vec<Committed<Effect>>,
+    rows: Vec<Row>,
+    /// What it changes for other runs.
+    changes: Vec<Change>,
+    /// Agents whose end came when the run was over.
+    unheard: Vec<ChildEnd>,
+}
+
+impl Moved {
+    /// The model call that this step starts, and that is still wanted at its end.
+    fn starts(&self) -> Option<(&Active, &ModelCall)> {
+        let run = self.state.active()?;
+        let call = run.open_call()?;
+        let started = |effect: &Committed<Effect>| matches!(effect.0, Effect::CallModel(_) | Effect::Summarise(_));
+        self.effects.iter().any(started).then_some((run, call))
+    }
+
+    /// Does this step start a summary?
+    fn summarises(&self) -> bool {
+        self.starts().is_some_and(|(_, call)| call.purpose == Purpose::Summary)
+    }
+
+    /// The tool calls that this step starts, and which try that is.
+    fn calls(&self) -> impl Iterator<Item = (&ToolCall, u32)> {
+        self.effects.iter().filter_map(|Committed(effect)| match effect {
+            Effect::RunTool { call, attempt, .. } => Some((call, *attempt)),
+            _ => None,
+        })
+    }
+
+    /// These tool calls are on record as refused: nobody makes them, and they count on nobody's quota.
+    fn forget_calls(&mut self, unmade: &BTreeSet<CallId>) {
+        self.effects
+            .retain(|Committed(effect)| !matches!(effect, Effect::RunTool { call, .. } if unmade.contains(&call.id)));
+        for row in &mut self.rows {
+            if let Row::ToolStarted { call, user, .. } = row
+                && unmade.contains(&call.id)
+            {
+                *user = None;
+            }
+        }
+    }
+
+    /// The first summaries of this step were refused: they are on record, and nobody makes them.
+    fn forget_summaries(&mut self, mut refused: usize) {
+        self.effects.retain(|effect| {
+            let gone = refused > 0 && matches!(effect.0, Effect::Summarise(_));
+            refused -= usize::from(gone);
+            !gone
+        });
+    }
+}
+
+impl Advance {
+    /// The events, one after another, until the run is over.
+    fn fold(&self, events: &[Event]) -> Moved {
+        let mut state = State::clone(&self.state);
+        let (mut seq, mut recorded, mut effects, mut rows) = (self.seq, Step::default(), Vec::new(), Vec::new());
+        let (mut changes, mut unheard) = (Vec::new(), Vec::new());
+        for cause in events {
+            if state.status().is_final() {
+                unheard.extend(late(cause));
+                continue;
+            }
+            let before = state.clone();
+            let step = step(&mut state, cause.clone());
+            rows.extend(projection::rows(&self.key, seq + 1, &before, &step, &state));
+            changes.extend(agents::changes(&self.key, seq + 1, (&before, &state), &step));
+            seq += i64::try_from(step.events.len()).unwrap_or(0);
+            recorded.events.extend(step.events);
+            effects.extend(step.effects.into_iter().map(Committed));
+        }
+        Moved { state, seq, recorded, effects, rows, changes, unheard }
+    }
+
+    /// How long the question that the run waits with stays open (lesson 17).
+    fn waits(&self, state: &State, recorded: &Step) -> Waits {
+        let approval =
+            |run: &Active| approval_secs(run.policy.tools.approval_secs, self.destination.conversation.channel);
+        let open = state.active().and_then(|run| Some((run, asking::stays_open_secs(run, approval(run))?)));
+        let Some((run, secs)) = open else {
+            return Waits::WithoutEnd;
+        };
+        let open = asking::open(run, run.questions);
+        if !recorded.events.iter().any(|event| matches!(event, Event::HumanAsked(asked) if Some(asked) == open)) {
+            return Waits::AsBefore;
+        }
+        let ms = i64::try_from(secs.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        Waits::Until(millis(self.at).saturating_add(ms))
+    }
+
+    fn spender(&self, run: &Active) -> Spender {
+        let root = run.input.agent.as_ref().map_or(self.key.run, |agent| agent.root);
+        Spender { run: Some(root), user: run.input.principal.user }
+    }
+
+    /// The budget or quota that the model call which would follow does not fit. Between this look and the call's own
+    /// record there is no other transaction: there is one writer.
+    async fn refusal(&self, tx: &mut Tx, moved: &Moved) -> Result<Option<Event>, StoreError> {
+        let Some((run, call)) = moved.starts() else {
+            return Ok(None);
+        };
+        if let Some(stop) = self.over_budget(tx, moved, (run, call)).await? {
+            return Ok(Some(stop));
+        }
+        let ended = moved.rows.iter().find_map(|row| match row {
+            Row::ModelEnded(end) => Some(end.input_tokens.saturating_add(end.output_tokens).unsigned_abs()),
+            _ => None,
+        });
+        let open = self.state.active().and_then(Active::open_call).map_or(0, |call| call.counted);
+        let closed = if ended.is_some() { open } else { 0 };
+        let wanted = Wanted { tokens: call.input_estimate, unsummed: ended.unwrap_or(0), closed };
+        let stop = self.meter.refuses(tx, &run.input.principal, wanted, self.at).await?;
+        Ok(stop.map(Event::QuotaReached))
+    }
+
+    async fn over_budget(
+        &self,
+        tx: &mut Tx,
+        moved: &Moved,
+        (run, call): (&Active, &ModelCall),
+    ) -> Result<Option<Event>, StoreError> {
+        if self.purse.budget.is_unlimited() {
+            return Ok(None);
+        }
+        // The call that this one follows is still open, and has set something aside that is now spent or free.
+        let ended = moved.rows.iter().find_map(|row| match row {
+            Row::ModelEnded(end) => Some(Money::from_nanos(end.cost.unwrap_or(0))),
+            _ => None,
+        });
+        let open = self.state.active().and_then(Active::open_reserve).unwrap_or_default();
+        let wanted = call.reserve.unwrap_or_default();
+        let wanted = match ended {
+            Some(spent) => Money::from_nanos(wanted.plus(spent).nanos().saturating_sub(open.nanos())),
+            None => wanted,
+        };
+        let stop = self.purse.refuses(tx, self.spender(run), wanted, self.at).await?;
+        Ok(stop
+            .map(|Refusal { scope, cap, used, resets }| Event::BudgetReached(BudgetStop { scope, cap, used, resets })))
+    }
+
+    /// The run after `events`, to which the end of every tool call is added that nobody may make: what was not offered, and
+    /// what is more than its person may have made in a minute (row E15). That stands in the journal beside the call's
+    /// start, in one transaction, so that whoever takes the run up knows that the call was never made.
+    async fn settle_refused(
+        &self,
+        tx: &mut Tx,
+        events: &mut Vec<Event>,
+    ) -> Result<(Moved, BTreeSet<CallId>), StoreError> {
+        let mut unmade = BTreeSet::new();
+        loop {
+            let moved = self.fold(events);
+            // What one refusal settles may let others start.
+            let refused = self.refused_calls(tx, &moved, &unmade).await?;
+            if refused.is_empty() {
+                return Ok((moved, unmade));
+            }
+            for (call, outcome) in refused {
+                unmade.insert(call.clone());
+                events.push(Event::ToolFinished { call, outcome, source: None, draft: None });
+            }
+        }
+    }
+
+    /// The tool calls that this step starts, are not let through, and are not `known` for it. A call that is made again has
+    /// its place in the quota already.
+    async fn refused_calls(
+        &self,
+        tx: &mut Tx,
+        moved: &Moved,
+        known: &BTreeSet<CallId>,
+    ) -> Result<Vec<(CallId, ToolOutcome)>, StoreError> {
+        let Some(run) = moved.state.active() else {
+            return Ok(Vec::new());
+        };
+        let (mut refused, mut made) = (Vec::new(), Vec::new());
+        for (call, attempt) in moved.calls().filter(|(call, _)| !known.contains(&call.id)) {
+            match gate::refusal(run, call) {
+                Some(outcome) => refused.push((call.id.clone(), outcome)),
+                None if attempt == 1 => made.push(call.id.clone()),
+                None => {}
+            }
+        }
+        if let Some(allowed) = self.meter.tool_calls(tx, run.input.principal.user, made.len(), self.at).await? {
+            let denied = |call| (call, ToolOutcome::Denied { reason: allowed.reason.clone() });
+            refused.extend(made.into_iter().skip(allowed.calls).map(denied));
+        }
+        Ok(refused)
+    }
+
+    async fn tell_of_budgets(&self, tx: &mut Tx, target: &Target<'_>, seq: i64) -> Result<(), StoreError> {
+        let Some(run) = self.state.active().filter(|_| !self.purse.budget.is_unlimited()) else {
+            return Ok(());
+        };
+        for (index, note) in self.purse.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
+            say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), Words::note(note)).await?;
+        }
+        Ok(())
+    }
+
+    /// The events of this transaction. What people said up to now goes before what the world says now: a stop that is
+    /// committed is carried out, whatever else comes and however often the process dies. If the model is asked next,
+    /// those who may join do so before.
+    async fn events(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
+        let mut events = self.take_signals(tx).await?;
+        match &self.cause {
+            Cause::Signals => {}
+            // These open the run, or close it for anything but an answer: nothing can be said to it before.
+            Cause::Event(event @ (Event::Begun(_) | Event::Mismatched(_))) => {
+                events.insert(0, event.clone());
+                return Ok(events);
+            }
+            Cause::Event(event) => events.push(event.clone()),
+            Cause::World(all) => events.extend(all.iter().cloned()),
+        }
+        let mut all = self.take_joining(tx, &events).await?;
+        all.append(&mut events);
+        Ok(all)
+    }
+
+    /// Is this a safe boundary: will the model be asked with the results of its tools, or a person's answer?
+    ///
+    /// A run that goes on to wait for a person, or to its end, takes nobody along.
+    fn is_boundary(&self, events: &[Event]) -> bool {
+        let settles = self.state.active().is_some_and(|active| settles(&active.phase));
+        let mut after = State::clone(&self.state);
+        for event in events.iter().filter(|_| settles) {
+            step(&mut after, event.clone());
+        }
+        // Whoever only sums up answers nobody.
+        let asks = |run: &Active| matches!(run.phase, Phase::Calling(_)) && run.input.order != Order::Compact;
+        settles && after.active().is_some_and(asks)
+    }
+
+    async fn take_signals(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
+        let mut events = Vec::new();
+        for row in signals::take(tx, self.key.run).await? {
+            match serde_json::from_str::<Signal>(&row.body) {
+                Ok(signal) => events.push(signal.into()),
+                // A damaged word costs itself, not the run.
+                Err(error) => {
+                    tracing::error!(signal = %row.id, line = error.line(), "a signal cannot be read; left out")
+                }
+            }
+        }
+        Ok(events)
+    }
+
+    async fn take_joining(&self, tx: &mut Tx, next: &[Event]) -> Result<Vec<Event>, StoreError> {
+        let Some(active) = self.state.active() else {
+            return Ok(Vec::new());
+        };
+        // Who is asked by a model, or has said the last word, takes nobody along.
+        if !settles(&active.phase) {
+            return Ok(Vec::new());
+        }
+        let waiting = runs::list_joinable(tx, self.key.session, active.input.principal.user).await?;
+        if waiting.is_empty() || !self.is_boundary(next) {
+            return Ok(Vec::new());
+        }
+        let mut events = Vec::new();
+        for run in waiting {
+            let change = QueueChange::Joined { run: self.key.run };
+            let key = RunKey { run, session: self.key.session };
+            if let Some(accepted) = change_queued(tx, &key, change, self.at).await? {
+                let Accepted { principal, text, taint, pictures, .. } = accepted;
+                events.push(Event::Steered(Steered { run, principal, text, taint, pictures }));
+            }
+        }
+        Ok(events)
+    }
+}
+
+/// Can what comes next be the results of tools, or a person's answer?
+fn settles(phase: &Phase) -> bool {
+    match phase {
+        Phase::Acting(_) | Phase::Waiting { .. } => true,
+        Phase::Calling(_) | Phase::Replied | Phase::Done(_) => false,
+    }
+}
+
+/// How long a call can be approved, where it is asked about.
+fn approval_secs(configured: u64, channel: ChannelKind) -> u64 {
+    if channel == ChannelKind::Email { configured.max(EMAIL_APPROVAL_SECS) } else { configured }
+}
+
+/// An agent's end that came when the run was over.
+fn late(event: &Event) -> Option<ChildEnd> {
+    match event {
+        Event::ChildEnded(end) => Some(ChildEnd::clone(end)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::begun::{Begun, PastMessage, PastRole};
+    use crate::machine::policy::Policy;
+    use crate::machine::tests::{accepted, begun, stop};
+
+    /// A run in a window that is full when it begins: what follows from `events`.
+    fn moved(events: &[Event]) -> Moved {
+        let past = (1..=40).map(|ordinal| PastMessage { ordinal, tokens: 50, role: PastRole::User }).collect();
+        let mut policy = Policy::default();
+        policy.context.window_tokens = Some(2_400);
+        let mut begun = Begun { past, policy: Some(Box::new(policy)), ..begun() };
+        begun.billing.context_tokens = 2_050;
+        let (mut state, mut effects) = (State::Empty, Vec::new());
+        for event in [&[Event::Accepted(accepted()), Event::Begun(Box::new(begun))], events].concat() {
+            effects.extend(step(&mut state, event).effects.into_iter().map(Committed));
+        }
+        Moved {
+            state,
+            seq: 0,
+            recorded: Step::default(),
+            effects,
+            rows: Vec::new(),
+            changes: Vec::new(),
+            unheard: Vec::new(),
+        }
+    }
+
+    fn summaries(moved: &Moved) -> usize {
+        moved.effects.iter().filter(|effect| matches!(effect.0, Effect::Summarise(_))).count()
+    }
+
+    #[test]
+    fn n10_a_budget_is_asked_about_the_call_that_is_open_at_the_end() {
+        let failed = Event::SummaryFailed { why: "no money".to_owned(), late: false };
+        assert!(moved(&[]).summarises());
+        let after = moved(&[failed]);
+        assert_eq!((after.summarises(), summaries(&after)), (false, 1));
+        assert_eq!(after.starts().map(|(_, call)| call.purpose), Some(Purpose::Work));
+        assert!(moved(&[stop()]).starts().is_none(), "who is stopped asks nobody");
+    }
+
+    #[test]
+    fn n10_summaries_that_were_refused_are_made_by_nobody_and_the_others_are() {
+        for (refused, left) in [(0, 2), (1, 1), (2, 0)] {
+            let mut both = moved(&[]);
+            both.effects.extend(moved(&[]).effects);
+            both.forget_summaries(refused);
+            assert_eq!(summaries(&both), left);
+        }
+    }
+
+    #[test]
+    fn d6_a_letter_gives_half_an_hour_to_approve_at_least() {
+        for (configured, channel, expected) in [
+            (300, ChannelKind::Telegram, 300),
+            (300, ChannelKind::Email, 1_800),
+            (3_600, ChannelKind::Email, 3_600),
+            (3_600, ChannelKind::Slack, 3_600),
+        ] {
+            assert_eq!(approval_secs(configured, channel), expected, "{channel}");
+        }
+    }
+}

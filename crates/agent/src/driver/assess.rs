@@ -1,0 +1,142 @@
+//! What is to be known of a reply's calls before any of them is made (row N6): each tool says it of its own.
+//!
+//! Never: a call that nobody has looked at. One whose tool does not say anything in time, or panics, is taken for a
+//! dangerous one.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::join_all;
+
+use crate::driver::heard::{self, Told};
+use crate::driver::perform::tool::arguments;
+use crate::machine::begun::Rules;
+use crate::machine::disclosed;
+use crate::machine::event::Event;
+use crate::machine::state::{Active, State};
+use crate::ports::Ports;
+use crate::prompt::Material;
+use hob_core::domain::draft::DraftUse;
+use hob_core::domain::ids::{CallId, RunId};
+use hob_core::domain::tools::{Assessment, Grade, Risk};
+use hob_core::policy::memory::Place;
+use hob_model::message::{Completion, ToolCall};
+use hob_tools::said::Said;
+use hob_tools::{Invocation, Tool, ToolSpec};
+
+/// No tool looks longer at a call.
+const ASSESS_MAX: Duration = Duration::from_secs(2);
+/// The most characters of what a tool is for.
+const ABOUT_CHARS_MAX: usize = 160;
+/// Why a call is dangerous of which nothing is known.
+const UNKNOWN: &str = "nobody could say in time what it would do";
+
+/// A call of which nothing is known.
+fn unknown(most: Risk) -> Assessment {
+    Assessment { risk: most, grade: Grade::High, reasons: vec![UNKNOWN.to_owned()], ..Assessment::default() }
+}
+
+/// What a tool is for: the first sentence that it says of itself.
+fn about(spec: &ToolSpec) -> String {
+    let first = spec.schema.description.lines().next().unwrap_or_default();
+    let sentence = first.split_once(". ").map_or(first, |(sentence, _)| sentence);
+    sentence.trim().trim_end_matches('.').chars().take(ABOUT_CHARS_MAX).collect()
+}
+
+/// A run as it was when its model was asked: all that the model can go by.
+pub(super) struct Look {
+    pub(super) ports: Arc<Ports>,
+    pub(super) state: Arc<State>,
+    pub(super) material: Arc<Material>,
+    pub(super) place: Place,
+    pub(super) run: RunId,
+}
+
+impl Look {
+    /// What is known of the reply's calls, in their order; none: it has no calls, or the run's rules do not ask.
+    pub(super) async fn at(&self, completion: &Completion) -> Option<Event> {
+        let run = self.state.active().filter(|run| run.rules >= Rules::FOURTH)?;
+        let calls = completion.calls().enumerate().map(|(index, call)| {
+            let meant = disclosed::meant(call, &run.tools);
+            self.of(run, ToolCall { id: CallId::new(run.cycles + 1, index), ..meant })
+        });
+        let calls = join_all(calls).await;
+        (!calls.is_empty()).then_some(Event::Assessed { calls })
+    }
+
+    /// What is known of a call of the open reply, as things stand now.
+    pub(super) async fn again(&self, call: &ToolCall) -> Assessment {
+        match self.state.active() {
+            Some(run) => self.of(run, call.clone()).await,
+            None => unknown(Risk::Execute),
+        }
+    }
+
+    async fn of(&self, run: &Active, call: ToolCall) -> Assessment {
+        let most = run.tools.get(&call.name).map_or(Risk::Read, |facts| facts.most());
+        // What cannot be made as it stands is not made, and its model is told why: nobody need be asked.
+        let Some((tool, invocation)) = self.invocation(run, &call) else {
+            return Assessment::usual(if self.is_malformed(&call) { Risk::Read } else { most });
+        };
+        let heard = |said: &Said<'_>| self.heard(run, said);
+        let look = AssertUnwindSafe(tool.assess(&invocation, &heard)).catch_unwind();
+        match tokio::time::timeout(ASSESS_MAX, look).await {
+            Ok(Ok(known)) => Assessment {
+                risk: self.at_least(&*tool, known.risk),
+                about: if known.about.is_empty() { about(tool.spec()) } else { known.about },
+                ..known
+            },
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!(run = %self.run, tool = call.name, "tool.unassessed: it is taken for a dangerous call");
+                Assessment { about: about(tool.spec()), ..unknown(most) }
+            }
+        }
+    }
+
+    /// A tool that is only known to change something is not harmless because it says nothing of a call.
+    fn at_least(&self, tool: &dyn Tool, risk: Risk) -> Risk {
+        let facts = tool.spec().facts;
+        if risk == facts.risk { facts.most() } else { risk }
+    }
+
+    /// Will its tool never get the call, because the arguments do not fit?
+    fn is_malformed(&self, call: &ToolCall) -> bool {
+        let tools = self.ports.tools.now();
+        let fits = arguments(&call.arguments).is_ok_and(|arguments| tools.misfit(&call.name, &arguments).is_none());
+        tools.get(&call.name).is_some() && !fits
+    }
+
+    /// The call as its tool would get it.
+    fn invocation(&self, run: &Active, call: &ToolCall) -> Option<(Arc<dyn Tool>, Invocation)> {
+        let tools = self.ports.tools.now();
+        let tool = tools.get(&call.name)?;
+        let arguments = arguments(&call.arguments).ok()?;
+        if tools.misfit(&call.name, &arguments).is_some() {
+            return None;
+        }
+        let destination = run.input.destination.clone();
+        let invocation = Invocation {
+            principal: run.input.principal.clone(),
+            session: run.input.session_key(),
+            place: self.place,
+            destination,
+            taint: run.taint.clone(),
+            run: self.run,
+            call: call.id.clone(),
+            attempt: 1,
+            arguments,
+            draft: DraftUse::AtOnce,
+            now: self.ports.clock.now(),
+        };
+        Some((tool, invocation))
+    }
+
+    /// Whether somebody told the run this.
+    fn heard(&self, run: &Active, said: &Said<'_>) -> bool {
+        let messages = self.material.past.messages.iter().chain(run.transcript.messages());
+        let is_handed_on = run.input.agent.is_some() && !run.input.taint.is_clean();
+        heard::heard(Told { messages, tail: &self.material.tail, tools: &run.tools, is_handed_on }, said)
+    }
+}

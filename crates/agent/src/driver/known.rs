@@ -1,0 +1,86 @@
+//! What a run knows when it begins: facts, and what was said before that bears on its message (row A4).
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tracing::Instrument;
+
+use crate::journal::RunKey;
+use crate::known::{Known, Reader, Shown};
+use crate::machine::event::{Accepted, Order};
+use crate::ports::Ports;
+use hob_core::policy::memory::{Place, visible};
+use hob_memory::facts::RelevantFacts;
+use hob_memory::facts::rivals::OpenRivals;
+use hob_memory::recall::{Question, Window};
+use hob_store::error::StoreError;
+
+/// A run does not wait any longer for its memories.
+const RECALL_MAX: Duration = Duration::from_secs(2);
+/// So many contradictions at once the model is told to ask about.
+const RIVALS_MAX: usize = 1;
+
+/// What the context of a run that begins tells of earlier days; the history that goes along is not told twice.
+///
+/// A memory that cannot be read costs itself, not the run.
+pub(super) async fn look_back(ports: &Ports, key: &RunKey, accepted: &Accepted, (from, through): (i64, i64)) -> Shown {
+    let place = Place::of(accepted.home(key.session), &accepted.destination.conversation);
+    let limits = ports.memory.limits;
+    let question = Question {
+        text: accepted.text.clone(),
+        scopes: visible(&accepted.principal, place),
+        window: (from <= through).then_some(Window { session: key.session, from, through }),
+        limits,
+        now: ports.clock.now(),
+    };
+    let begun = Instant::now();
+    let looking = look_up(ports, accepted, question).instrument(tracing::info_span!("memory.recall"));
+    let looked = tokio::time::timeout(RECALL_MAX, looking).await;
+    ports.meters.recall.observe(begun.elapsed());
+    let known = match looked {
+        Ok(Ok(known)) => known,
+        Ok(Err(error)) => {
+            tracing::warn!(run = %key.run, %error, "nothing could be recalled; the run goes on without");
+            Known::default()
+        }
+        Err(_) => {
+            tracing::warn!(run = %key.run, "recalling took too long; the run goes on without");
+            Known::default()
+        }
+    };
+    let reader = Reader { name: &accepted.principal.name, zone: &ports.prompt.zone };
+    let shown = known.shown(reader, limits);
+    if accepted.order == Order::Answer && accepted.agent.is_none() {
+        return shown;
+    }
+    // What begins by itself and an agent know what is known, but nobody's words of today brought it up.
+    Shown { recalled: Vec::new(), ..shown }
+}
+
+async fn look_up(ports: &Ports, accepted: &Accepted, question: Question) -> Result<Known, StoreError> {
+    let Question { scopes, text, now, limits, .. } = question.clone();
+    let store = &ports.memory.store;
+    let facts = |question: String| RelevantFacts { scopes: scopes.clone(), question, limit: limits.facts, now };
+    if accepted.agent.is_some() {
+        return Ok(Known { facts: store.read(facts(text)).await?, ..Known::default() });
+    }
+    match accepted.order {
+        // What a stranger writes brings up nobody's memories.
+        Order::Compact | Order::Event => Ok(Known::default()),
+        Order::Heartbeat => Ok(Known { facts: store.read(facts(String::new())).await?, ..Known::default() }),
+        Order::Answer | Order::Scheduled => {
+            let facts = store.read(facts(text.clone())).await?;
+            let rivals = store.read(OpenRivals { scopes, limit: RIVALS_MAX, now }).await?;
+            let fragments = ports.memory.recall(&question).await?.fragments;
+            Ok(Known { question: text, facts, rivals, fragments })
+        }
+    }
+}
+
+/// The skills that fit what was said, as lines for the context. What nobody vouches for brings none up.
+pub(super) async fn fitting_skills(ports: &Ports, accepted: &Accepted) -> Vec<String> {
+    match accepted.order {
+        Order::Answer | Order::Scheduled => ports.skills.fitting(&accepted.text).await,
+        Order::Heartbeat | Order::Compact | Order::Event => Vec::new(),
+    }
+}

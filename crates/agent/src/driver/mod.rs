@@ -1,0 +1,482 @@
+//! Drives one run: the only place that performs effects, and only those whose start is committed.
+//!
+//! Never: a decision about the run (that is the machine's), or a crash path of its own (that is `machine/resume.rs`).
+//! Start at [`Driver::drive`]: commit a cause, perform what follows, wait for the next cause.
+
+mod advance;
+mod assess;
+mod begin;
+mod claim;
+mod drafts;
+mod gate;
+mod heard;
+mod known;
+mod metered;
+mod perform;
+mod pictures;
+mod procedures;
+mod redacted;
+mod signs;
+mod telemetry;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::driver::advance::{Advance, Advanced, Cause, Committed};
+use crate::driver::assess::Look;
+pub(crate) use crate::driver::claim::LoadMaterial;
+pub use crate::driver::claim::{Claim, Claimed, Found, Reload};
+use crate::driver::drafts::{InDraft, Turn};
+use crate::driver::metered::Stages;
+use crate::driver::perform::Work;
+use crate::driver::signs::LastSign;
+use crate::journal::RunKey;
+use crate::machine::agents::Agent;
+use crate::machine::asking::Answerer;
+use crate::machine::begun::Rules;
+use crate::machine::draft;
+use crate::machine::effect::{Effect, ModelCall, SummaryCall};
+use crate::machine::event::{Accepted, Event, Order};
+use crate::machine::question::Question;
+use crate::machine::state::{Active, Phase, State};
+use crate::machine::status::Status;
+use crate::machine::stop::CancelReason;
+use crate::ports::Ports;
+use crate::prompt::{Material, system_digest};
+use crate::signal::Signal;
+use hob_core::domain::ids::SessionId;
+use hob_core::domain::outgoing::Destination;
+use hob_core::policy::memory::Place;
+use hob_model::message::ToolCall;
+use hob_store::Statement;
+use hob_store::error::StoreError;
+use hob_tools::registry::Registry;
+
+/// The first wait after a commit that failed for a passing reason; it doubles.
+const COMMIT_RETRY: Duration = Duration::from_millis(100);
+/// The longest such wait.
+const COMMIT_RETRY_MAX: Duration = Duration::from_secs(30);
+
+/// How a drive came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The run is over.
+    Ended {
+        /// Another one waits in the lane.
+        more: bool,
+    },
+    /// The run waits for a person.
+    Waiting,
+    /// The daemon stops: the run goes on at the next start.
+    Suspended,
+    /// Another process has taken the run over.
+    LeaseLost,
+}
+
+/// Words from outside that a drive listens to.
+pub struct Line {
+    /// There are signals for the run, or messages that may join it.
+    pub signal: Arc<Notify>,
+    /// The daemon will not wait any longer.
+    pub cut: CancellationToken,
+    /// Wakes another session's lane, in which something is due now.
+    pub wake: Arc<dyn Fn(SessionId) + Send + Sync>,
+}
+
+/// One run, driven by this process.
+pub struct Driver {
+    ports: Arc<Ports>,
+    line: Line,
+    key: RunKey,
+    destination: Destination,
+    /// The conversation that it belongs to; an agent's is the one that it works for.
+    home: SessionId,
+    state: Arc<State>,
+    seq: i64,
+    material: Option<Arc<Material>>,
+    work: Work,
+    more: bool,
+    blobs: Vec<(String, String)>,
+    stages: Stages,
+    /// One call at a time in the run's draft.
+    turn: Turn,
+    /// The run's drafts below this number are thrown away, where they were not kept.
+    dropped: u32,
+}
+
+impl Driver {
+    /// A drive of a run that this process has claimed.
+    #[must_use]
+    pub fn new(ports: Arc<Ports>, line: Line, claimed: &Claimed) -> Option<Self> {
+        let accepted = match &claimed.folded.replay.state {
+            State::Queued(accepted) => accepted,
+            State::Active(active) => &active.input,
+            State::Empty | State::Closed(_) => return None,
+        };
+        let stages = Stages::of(&ports.meters, accepted);
+        Some(Self {
+            ports,
+            line,
+            key: claimed.key.clone(),
+            destination: accepted.destination.clone(),
+            home: accepted.home(claimed.key.session),
+            state: Arc::new(claimed.folded.replay.state.clone()),
+            seq: claimed.folded.replay.seq,
+            material: None,
+            work: Work::default(),
+            more: false,
+            blobs: Vec::new(),
+            stages,
+            turn: Turn::default(),
+            dropped: 0,
+        })
+    }
+
+    /// Takes the run from where its journal stands to its end, to a question, or to the daemon's stop.
+    ///
+    /// # Errors
+    /// When the database fails for good; the journal then stands where the last commit left it.
+    pub async fn drive(mut self, claimed: Claimed) -> Result<Outcome, StoreError> {
+        let mut last = LastSign::of(&self);
+        let mut hard = Some(Instant::now() + self.ports.limits.hard);
+        let mut soft = Some(Instant::now() + self.ports.limits.soft);
+        let mut cause = self.first_cause(claimed).await?;
+        loop {
+            let Some(effects) = self.commit(cause).await? else {
+                return Ok(Outcome::LeaseLost);
+            };
+            last.look(&self.state, &effects);
+            self.drop_drafts().await;
+            for effect in effects {
+                self.perform(effect).await?;
+            }
+            match self.state.status() {
+                Status::Running => last.works(),
+                Status::Waiting | Status::Queued => return Ok(Outcome::Waiting),
+                Status::Completed | Status::Cancelled | Status::Failed | Status::Withdrawn | Status::Joined => {
+                    self.ports.meters.runs.of(&[self.state.status().as_str()]).inc();
+                    return Ok(Outcome::Ended { more: self.more });
+                }
+            }
+            cause = tokio::select! {
+                biased;
+                () = self.line.cut.cancelled() => return self.suspend().await,
+                () = self.line.signal.notified() => Cause::Signals,
+                events = self.work.next() => Cause::World(events),
+                () = reached(hard) => {
+                    hard = None;
+                    Cause::Event(Event::CancelRequested(CancelReason::HardLimit))
+                }
+                () = reached(soft) => {
+                    soft = None;
+                    Cause::Event(Event::SoftLimit)
+                }
+            };
+        }
+    }
+
+    /// What this process tells the run first: that it begins, that it does not add up, or that it goes on.
+    async fn first_cause(&mut self, claimed: Claimed) -> Result<Cause, StoreError> {
+        if let Some(mismatch) = claimed.folded.replay.mismatch() {
+            tracing::error!(run = %self.key.run, %mismatch, "agent_run.resume_unsafe");
+            return Ok(Cause::Event(Event::Mismatched(mismatch)));
+        }
+        if let State::Queued(accepted) = &*Arc::clone(&self.state) {
+            if !self.is_let_in(accepted).await? {
+                tracing::info!(run = %self.key.run, "its sender is not let in any more: withdrawn");
+                return Ok(Cause::Event(Event::Withdrawn));
+            }
+            if accepted.order == Order::Scheduled && self.read(claim::CalledOff { run: self.key.run }).await? {
+                tracing::info!(run = %self.key.run, "its schedule was deleted meanwhile: withdrawn");
+                return Ok(Cause::Event(Event::Withdrawn));
+            }
+            let mut begun = self.begin(accepted, &claimed).await?;
+            begun.granted = claimed.granted;
+            self.stages.begun(claimed.taken_in_at, self.ports.clock.now());
+            tracing::info!(run = %self.key.run, "agent_run.begun");
+            return Ok(Cause::Event(Event::Begun(Box::new(begun))));
+        }
+        let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
+        if waits {
+            // A person's word has come. It is also their word to go on with the prompt that the run began with.
+            return Ok(Cause::Signals);
+        }
+        tracing::info!(run = %self.key.run, "agent_run.resumed");
+        Ok(Cause::Event(Event::Resumed { system: system_digest(&self.system()) }))
+    }
+
+    /// Whether the sender of a message that waited is still let in.
+    async fn is_let_in(&mut self, accepted: &Accepted) -> Result<bool, StoreError> {
+        let place = accepted.destination.conversation.clone();
+        let user = accepted.principal.user;
+        self.read(claim::IsLetIn { user, place, access: Arc::clone(&self.ports.access) }).await
+    }
+
+    /// The system prompt that the run would begin with now, as the one it began as.
+    fn system(&self) -> String {
+        let active = self.state.active();
+        let persona = active.and_then(|active| active.persona.as_ref());
+        let agent = active.and_then(|active| active.input.agent.as_deref());
+        self.system_of(persona.map(|persona| persona.name.as_str()), agent)
+    }
+
+    /// The system prompt of a run as this persona, and perhaps as an agent.
+    fn system_of(&self, persona: Option<&str>, agent: Option<&Agent>) -> String {
+        let system = self.ports.personas.system(&self.ports.prompt.base, persona);
+        match agent {
+            Some(agent) => format!("{system}\n\n{}", agent.prompt()),
+            None => system,
+        }
+    }
+
+    /// Commits a cause with everything that follows from it; only then are the effects handed out.
+    async fn commit(&mut self, cause: Cause) -> Result<Option<Vec<Committed<Effect>>>, StoreError> {
+        let cause = match cause {
+            Cause::Event(event) => Cause::Event(redacted::event(&self.ports.redactor, event)),
+            Cause::World(events) => {
+                Cause::World(events.into_iter().map(|event| redacted::event(&self.ports.redactor, event)).collect())
+            }
+            Cause::Signals => Cause::Signals,
+        };
+        let mut wait = COMMIT_RETRY;
+        loop {
+            let advance = Advance {
+                key: self.key.clone(),
+                home: self.home,
+                owner: self.ports.owner.clone(),
+                destination: self.destination.clone(),
+                state: Arc::clone(&self.state),
+                seq: self.seq,
+                cause: cause.clone(),
+                blobs: self.blobs.clone(),
+                purse: Arc::clone(&self.ports.purse),
+                meter: Arc::clone(&self.ports.meter),
+                contents: self.ports.contents.clone(),
+                at: self.ports.clock.now(),
+            };
+            match self.ports.store.write(advance).await {
+                Err(StoreError::LeaseLost) => return Ok(None),
+                Ok(Advanced { state, seq, effects, remembered, told, due, more, kept }) => {
+                    drop(kept);
+                    telemetry::tainted(self.key.run, &self.state, &state);
+                    told.into_iter().for_each(|session| self.ports.watcher.said(session));
+                    if remembered {
+                        self.ports.memory.nearby.memories_written();
+                    }
+                    self.remember_count(&cause);
+                    due.into_iter().for_each(&*self.line.wake);
+                    self.more = more;
+                    self.state = Arc::new(state);
+                    self.seq = seq;
+                    self.blobs.clear();
+                    return Ok(Some(effects));
+                }
+                Err(error) if error.is_passing() && !self.line.cut.is_cancelled() => {
+                    tracing::warn!(run = %self.key.run, %error, "the run's next step could not be stored; trying again");
+                    tokio::select! {
+                        biased;
+                        () = self.line.cut.cancelled() => return Err(error),
+                        () = tokio::time::sleep(wait) => {}
+                    }
+                    wait = (wait * 2).min(COMMIT_RETRY_MAX);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Reads, again and again where the reason passes by itself: the database's trouble is not the run's.
+    async fn read<S: Statement + Clone>(&mut self, statement: S) -> Result<S::Output, StoreError> {
+        let mut wait = COMMIT_RETRY;
+        loop {
+            match self.ports.store.read(statement.clone()).await {
+                Err(error) if error.is_passing() && !self.line.cut.is_cancelled() => {
+                    tracing::warn!(run = %self.key.run, %error, "what the run needs cannot be read; trying again");
+                    tokio::select! {
+                        biased;
+                        () = self.line.cut.cancelled() => {}
+                        () = tokio::time::sleep(wait) => {}
+                    }
+                    wait = (wait * 2).min(COMMIT_RETRY_MAX);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Starts an effect whose start is recorded.
+    async fn perform(&mut self, effect: Committed<Effect>) -> Result<(), StoreError> {
+        match effect.into_inner() {
+            Effect::CallModel(call) => self.call_model(call).await?,
+            Effect::RunTool { call, attempt, delay_ms } => self.run_tool(call, attempt, delay_ms),
+            Effect::Look(call) => self.look(call).await?,
+            Effect::Summarise(call) => self.summarise(call).await?,
+            Effect::Note(event) => telemetry::noted(self.key.run, &event),
+            Effect::AbortTools(calls) => self.work.abort(&calls),
+            Effect::AskHuman(Question::Paused { by }) => tracing::info!(run = %self.key.run, %by, "agent_run.paused"),
+            Effect::AskHuman(Question::Agents) => tracing::debug!(run = %self.key.run, "agent_run.waits_for_agents"),
+            Effect::AskHuman(question) if self.is_for_owners(&question) => {
+                self.ports.watcher.said(self.home);
+                let here = self.destination.conversation.clone();
+                for desk in self.read(claim::Desks { here }).await? {
+                    self.ports.watcher.said(desk.session);
+                }
+            }
+            Effect::Reply(_) => {
+                self.stages.answered();
+                self.ports.watcher.said(self.home);
+            }
+            Effect::AskHuman(_) => self.ports.watcher.said(self.home),
+            Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),
+            Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),
+        }
+        Ok(())
+    }
+
+    fn is_for_owners(&self, question: &Question) -> bool {
+        self.state.active().is_some_and(|run| Answerer::of(run, question) == Answerer::Owner)
+    }
+
+    async fn call_model(&mut self, call: ModelCall) -> Result<(), StoreError> {
+        let state = Arc::clone(&self.state);
+        let Some(active) = state.active() else {
+            return Ok(());
+        };
+        let material = self.material_of(active).await?;
+        let mut request = material.request_of(active, &call);
+        request.max_output_tokens = self.reply_limit(active, &call);
+        let request = self.with_pictures(request, &call).await?;
+        let mute = active.input.agent.is_some();
+        let (ports, run, stages) = (&self.ports, self.key.run, &self.stages);
+        let stage = perform::Stage { ports, destination: &self.destination, run, mute, stages };
+        let look = self.look_with(state, material);
+        self.work.call_model(&stage, call, request, look);
+        Ok(())
+    }
+
+    /// What tools go by that look at calls.
+    fn look_with(&self, state: Arc<State>, material: Arc<Material>) -> Look {
+        let place = Place::of(self.home, &self.destination.conversation);
+        Look { ports: Arc::clone(&self.ports), state, material, place, run: self.key.run }
+    }
+
+    /// Has a call's tool look at it as things stand now.
+    async fn look(&mut self, call: ToolCall) -> Result<(), StoreError> {
+        let state = Arc::clone(&self.state);
+        let Some(active) = state.active() else {
+            return Ok(());
+        };
+        let material = self.material_of(active).await?;
+        self.work.look(self.look_with(state, material), call);
+        Ok(())
+    }
+
+    async fn summarise(&mut self, summary: SummaryCall) -> Result<(), StoreError> {
+        let state = Arc::clone(&self.state);
+        let Some(active) = state.active() else {
+            return Ok(());
+        };
+        let material = self.material_of(active).await?;
+        let stretch = (summary.from, summary.messages);
+        let request = material.summary_request(&active.view, &active.transcript, stretch);
+        let deadline = Duration::from_secs(active.policy.context.summary_secs);
+        self.work.summarise(&self.ports, summary.call.label, request, deadline);
+        Ok(())
+    }
+
+    /// What the run's requests are made of, loaded once.
+    async fn material_of(&mut self, active: &Active) -> Result<Arc<Material>, StoreError> {
+        if let Some(material) = &self.material {
+            return Ok(Arc::clone(material));
+        }
+        let (reader, context) = (active.input.principal.user, active.context.clone());
+        let load = LoadMaterial { session: self.key.session, reader, context };
+        let material = Arc::new(self.read(load).await?);
+        self.material = Some(Arc::clone(&material));
+        Ok(material)
+    }
+
+    /// The most tokens of a reply, where the persona sets it: never more than the model can write.
+    fn reply_limit(&self, active: &Active, call: &ModelCall) -> Option<u64> {
+        let wished = active.persona.as_ref()?.max_output_tokens?;
+        Some(self.ports.table.facts(&call.label).max_output_tokens.map_or(wished, |most| wished.min(most)))
+    }
+
+    fn run_tool(&mut self, call: ToolCall, attempt: u32, delay_ms: u64) {
+        let Some(active) = self.state.active() else {
+            return;
+        };
+        let principal = active.input.principal.clone();
+        let session = active.input.session_key();
+        let place = Place::of(self.home, &self.destination.conversation);
+        let (destination, taint) = (self.destination.clone(), active.taint.clone());
+        let now = self.ports.tools.now();
+        // What older runs were offered is not in their record's list of tools.
+        let tools = if active.rules >= Rules::THIRD { now.offered(&active.tools) } else { Registry::clone(&now) };
+        let run = self.key.run;
+        let draft = InDraft {
+            place: draft::place_of(active, &call.id),
+            known: active.draft.as_ref().map(|draft| draft.digest.clone()),
+            turn: Arc::clone(&self.turn),
+        };
+        let job = perform::tool::ToolJob {
+            principal,
+            session,
+            place,
+            destination,
+            taint,
+            run,
+            draft,
+            tools,
+            call,
+            attempt,
+            delay_ms,
+        };
+        self.work.run_tool(&self.ports, job);
+    }
+
+    /// The daemon stops: what is under way is cut, and the journal says that it was on purpose.
+    async fn suspend(mut self) -> Result<Outcome, StoreError> {
+        self.work = Work::default();
+        match self.commit(Cause::Event(Event::Suspended)).await? {
+            Some(_) => Ok(Outcome::Suspended),
+            None => Ok(Outcome::LeaseLost),
+        }
+    }
+}
+
+/// Ends a run whose driver panicked. Its journal stands where the last commit left it.
+///
+/// # Errors
+/// When the database fails for good.
+pub async fn bury(ports: Arc<Ports>, line: Line, claimed: Claimed, message: String) -> Result<(), StoreError> {
+    let Some(mut driver) = Driver::new(ports, line, &claimed) else {
+        return Ok(());
+    };
+    let mut last = LastSign::of(&driver);
+    if let Some(effects) = driver.commit(Cause::Event(Event::Panicked { message })).await? {
+        last.look(&driver.state, &effects);
+        driver.ports.watcher.said(driver.home);
+        driver.ports.meters.runs.of(&[driver.state.status().as_str()]).inc();
+    }
+    Ok(())
+}
+
+async fn reached(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The stored form of a signal.
+///
+/// # Errors
+/// Never: it is plain data.
+pub fn encode_signal(signal: &Signal) -> Result<String, StoreError> {
+    serde_json::to_string(signal).map_err(|error| StoreError::Database(error.to_string()))
+}

@@ -1,0 +1,176 @@
+//! One call of a tool: its wait, its arguments, its hooks, its deadline, and what the model is shown of its result.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::driver::drafts::{self, InDraft};
+use crate::driver::redacted;
+use crate::machine::event::ToolOutcome;
+use crate::ports::Ports;
+use hob_core::domain::draft::Draft;
+use hob_core::domain::ids::{RunId, SessionKey};
+use hob_core::domain::origin::{Source, Taint};
+use hob_core::domain::outgoing::Destination;
+use hob_core::domain::principal::Principal;
+use hob_core::policy::arguments as written;
+use hob_core::policy::memory::Place;
+use hob_model::message::ToolCall;
+use hob_tools::registry::Registry;
+use hob_tools::results::ResultId;
+use hob_tools::{Invocation, Outcome, Request, Tool};
+
+/// The most characters of a number that is told of.
+const NUMBER_CHARS_MAX: usize = 60;
+
+/// A tool call about to be run.
+pub(in crate::driver) struct ToolJob {
+    pub(in crate::driver) principal: Principal,
+    pub(in crate::driver) session: SessionKey,
+    pub(in crate::driver) place: Place,
+    pub(in crate::driver) destination: Destination,
+    pub(in crate::driver) taint: Taint,
+    pub(in crate::driver) run: RunId,
+    /// Where it works, if it can work in a draft.
+    pub(in crate::driver) draft: InDraft,
+    /// What the run was offered, as far as it is still there.
+    pub(in crate::driver) tools: Registry,
+    pub(in crate::driver) call: ToolCall,
+    pub(in crate::driver) attempt: u32,
+    pub(in crate::driver) delay_ms: u64,
+}
+
+/// Runs a tool to its end.
+pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
+    if job.delay_ms > 0 {
+        tokio::time::sleep(Duration::from_millis(job.delay_ms)).await;
+    }
+    let error = |text: String| Done::of(ToolOutcome::Text { text, is_error: true });
+    let Some(tool) = job.tools.get(&job.call.name) else {
+        let names = job.tools.names().join(", ");
+        return error(format!("There is no tool {:?}. There are: {names}.", job.call.name));
+    };
+    let name = job.call.name.clone();
+    let arguments = match arguments(&job.call.arguments) {
+        Ok(arguments) => arguments,
+        Err(wrong) => return error(wrong),
+    };
+    if let Some(wrong) = job.tools.misfit(&name, &arguments) {
+        // It quotes the schema.
+        let (outcome, source) = (ToolOutcome::Text { text: wrong, is_error: true }, tool.spec().words_of.clone());
+        return Done { outcome, source, draft: None };
+    }
+    let invocation = Invocation {
+        principal: job.principal,
+        session: job.session,
+        place: job.place,
+        destination: job.destination,
+        taint: job.taint,
+        run: job.run,
+        call: job.call.id,
+        attempt: job.attempt,
+        arguments,
+        draft: job.draft.place,
+        now: ports.clock.now(),
+    };
+    if let Some(reason) = ports.toolbox.hooks.blocks(&name, &invocation).await {
+        return Done::of(ToolOutcome::Denied { reason });
+    }
+    let limit = ports.toolbox.timeouts.limit(tool.spec().timeout);
+    let working = call(&*tool, invocation.clone(), limit);
+    let (outcome, draft) = drafts::within(&ports.toolbox.drafts, &invocation, (&job.draft, working)).await;
+    let (outcome, source) = apart(redacted::answered(&ports.redactor, outcome));
+    let outcome = told(ports, &name, &invocation, outcome).await;
+    let outcome = shown(ports, ResultId { run: invocation.run, call: invocation.call }, outcome).await;
+    Done { outcome, source, draft: draft.map(Box::new) }
+}
+
+/// What came of a call.
+pub(super) struct Done {
+    pub(super) outcome: ToolOutcome,
+    /// Where its words come from, if nobody vouches for them.
+    pub(super) source: Option<Source>,
+    /// What the run's draft holds after it.
+    pub(super) draft: Option<Box<Draft>>,
+}
+
+impl Done {
+    /// Nothing but this.
+    pub(super) fn of(outcome: ToolOutcome) -> Self {
+        Self { outcome, source: None, draft: None }
+    }
+}
+
+/// The arguments as the model wrote them; nothing at all stands for none.
+pub(in crate::driver) fn arguments(written: &str) -> Result<Value, String> {
+    let written = if written.trim().is_empty() { "{}" } else { written };
+    match serde_json::from_str::<Value>(written) {
+        Ok(arguments @ Value::Object(_)) => match written::parse(written).as_ref().and_then(written::inexact) {
+            None => Ok(arguments),
+            // Another number would arrive: better none.
+            Some(number) => Err(format!(
+                "The number {} cannot be passed on as it is: it has too many digits. The call was not made. Write it as text \
+                 if the tool takes that, or with fewer digits.",
+                number.chars().take(NUMBER_CHARS_MAX).collect::<String>()
+            )),
+        },
+        Ok(_) => Err("The arguments must be a JSON object.".to_owned()),
+        Err(why) => Err(format!("The arguments are not valid JSON ({why}). Send the call again.")),
+    }
+}
+
+/// Row E3: a tool that takes too long is stopped. That may pass by itself (row B1).
+async fn call(tool: &dyn Tool, invocation: Invocation, limit: Option<Duration>) -> Outcome {
+    let Some(limit) = limit else {
+        return tool.call(invocation).await;
+    };
+    match tokio::time::timeout(limit, tool.call(invocation)).await {
+        Ok(outcome) => outcome,
+        Err(_elapsed) => Outcome::Transient(format!(
+            "Stopped after {} s without a result; it may have had a part of its effect.",
+            limit.as_secs()
+        )),
+    }
+}
+
+/// What a tool answered, and where its words come from; the innermost knows best.
+fn apart(mut outcome: Outcome) -> (Outcome, Option<Source>) {
+    let mut source = None;
+    while let Outcome::From(from, inner) = outcome {
+        (outcome, source) = (*inner, Some(from));
+    }
+    (outcome, source)
+}
+
+/// Row E7: hooks after the call may withhold its words; whether it failed stays as it was, for the record tells that
+/// (row E10). What only the machine can do has no words yet.
+async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outcome) -> Outcome {
+    let result = match &outcome {
+        Outcome::Text(text) => (text.as_str(), false),
+        Outcome::Exited { text, code } => (text.as_str(), *code != 0),
+        Outcome::Error(text) | Outcome::Transient(text) => (text.as_str(), true),
+        Outcome::Request(_) | Outcome::From(..) => return outcome,
+    };
+    match ports.toolbox.hooks.withholds(name, invocation, result).await {
+        None => outcome,
+        Some(withheld) if result.1 => Outcome::Error(withheld),
+        Some(withheld) => Outcome::Text(withheld),
+    }
+}
+
+/// Row C9: of a long result the model sees head and tail; the whole is in a file before anything refers to it.
+async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
+    let (results, chars_max) = (&ports.toolbox.results, ports.limits.tool_output_chars_max);
+    match outcome {
+        Outcome::Text(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: false },
+        Outcome::Exited { text, code } => ToolOutcome::Exited { text: results.shown(id, text, chars_max).await, code },
+        Outcome::Error(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: true },
+        Outcome::Transient(text) => ToolOutcome::Transient { text: results.shown(id, text, chars_max).await },
+        Outcome::From(_, inner) => Box::pin(shown(ports, id, *inner)).await,
+        Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },
+        Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
+        Outcome::Request(Request::Spawn(mission)) => ToolOutcome::Spawn { mission },
+        Outcome::Request(Request::Ask { question }) => ToolOutcome::Ask { question },
+        Outcome::Request(Request::Deliver(delivery)) => ToolOutcome::Deliver { delivery: *delivery },
+    }
+}

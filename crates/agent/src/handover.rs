@@ -1,0 +1,99 @@
+//! What a run that did not come to its end leaves to the next one of the same person (row B12).
+//!
+//! Never: a decision about a run. It follows from the run's end, in the same transaction.
+
+use serde::{Deserialize, Serialize};
+
+use crate::journal::RunKey;
+use crate::machine::event::{Accepted, End, Order};
+use crate::machine::notebook::Notebook;
+use crate::machine::state::Active;
+use hob_core::domain::ids::{RunId, SessionId, UserId};
+use hob_core::domain::origin::Taint;
+use hob_store::error::StoreError;
+use hob_store::{Tx, sessions};
+
+/// The notes of a run that did not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handover {
+    /// Whose run it was: only theirs goes on with it.
+    pub user: UserId,
+    /// The run.
+    pub run: RunId,
+    /// Its notes.
+    pub notebook: Notebook,
+    /// What the run had read that nobody vouches for (row N6).
+    #[serde(default, skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
+}
+
+/// What a run's end does to what is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HandoverChange {
+    /// It is kept, by a run that knew the conversation up to this ordinal.
+    Keep(Box<Handover>, i64),
+    /// It is done with, if it is this person's.
+    Clear(UserId),
+}
+
+impl HandoverChange {
+    /// What `end` does; none: what is kept stays.
+    #[must_use]
+    pub fn at_end(key: &RunKey, run: &Active, end: &End) -> Option<Self> {
+        // Who begins with notes has some at the end: nothing takes the last of them away.
+        if run.input.order != Order::Answer || run.input.agent.is_some() || run.notebook.is_empty() {
+            return None;
+        }
+        let user = run.input.principal.user;
+        if *end == End::Completed && run.last_turn.is_none() {
+            return Some(Self::Clear(user));
+        }
+        let kept = Handover { user, run: key.run, notebook: run.notebook.clone(), taint: run.taint.clone() };
+        Some(Self::Keep(Box::new(kept), run.context.history_through))
+    }
+
+    /// Stores it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub(super) async fn write(&self, tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
+        match self {
+            Self::Keep(handover, through) => {
+                let stored =
+                    serde_json::to_string(handover).map_err(|error| StoreError::Database(error.to_string()))?;
+                sessions::set_run_journal(tx, session, &stored, *through).await
+            }
+            Self::Clear(user) => match kept(tx, session).await? {
+                Some(kept) if kept.user == *user => sessions::clear_run_journal(tx, session).await,
+                Some(_) | None => Ok(()),
+            },
+        }
+    }
+}
+
+/// What is kept in a session.
+///
+/// # Errors
+/// When the database fails.
+pub async fn kept(tx: &mut Tx, session: SessionId) -> Result<Option<Handover>, StoreError> {
+    let stored = sessions::run_journal(tx, session).await?;
+    Ok(stored.and_then(|stored| read(session, &stored)))
+}
+
+fn read(session: SessionId, stored: &str) -> Option<Handover> {
+    match serde_json::from_str(stored) {
+        Ok(handover) => Some(handover),
+        Err(error) => {
+            // Damaged notes cost themselves, not the conversation.
+            tracing::error!(%session, line = error.line(), "a run journal cannot be read; left out");
+            None
+        }
+    }
+}
+
+/// What a run that is about to begin goes on with, of what its session has stored.
+#[must_use]
+pub(super) fn for_run(session: SessionId, stored: Option<&str>, accepted: &Accepted) -> Option<Handover> {
+    let stored = stored.filter(|_| accepted.order == Order::Answer)?;
+    read(session, stored).filter(|kept| kept.user == accepted.principal.user)
+}

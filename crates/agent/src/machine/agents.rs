@@ -1,0 +1,189 @@
+//! Agents: a run hands a task on, waits for its end, and takes its words as a claim (rows A12, B8; lesson 22).
+//!
+//! An agent is a run of its own, in a session and a lane of its own. While a run waits for nothing but its agents, it gives
+//! up its lane's permit and its lease, as one that waits for a person: agents never starve behind those who wait for them,
+//! and after a crash there is nothing to be asked about.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::batch::{Batch, Progress};
+use crate::machine::begun::Rules;
+use crate::machine::effect::Effect;
+use crate::machine::event::End;
+use crate::machine::human::unpause;
+use crate::machine::ledger::Ledger;
+use crate::machine::question::Question;
+use crate::machine::state::{Active, Phase};
+use crate::machine::{approval, tools};
+use hob_core::domain::agents::{DEPTH_MAX, OPEN_MAX};
+use hob_core::domain::ids::{CallId, RunId, SessionId, SessionKey};
+use hob_core::domain::money::Money;
+use hob_core::domain::origin::Taint;
+
+/// The most characters of an agent's words that reach the run which it works for.
+pub const WORDS_CHARS_MAX: usize = 16_000;
+/// The most characters of a mission that people are shown.
+const SHOWN_CHARS_MAX: usize = 80;
+
+/// That a run works for another, and what it got from there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    /// The run that waits for it.
+    pub parent: RunId,
+    /// The call there that its end settles.
+    pub call: CallId,
+    /// The run that a person's message began.
+    pub root: RunId,
+    /// That one's conversation: what the agent has to ask is asked there.
+    pub home: SessionId,
+    /// Its own session's published name.
+    pub key: SessionKey,
+    /// How deep it is: 1 works for a person's own run.
+    pub depth: u32,
+    /// Who it is and what it keeps to.
+    pub mission: String,
+    /// Who Hob is in it, as in the run that it works for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
+    /// All that it may have called: no more than the run that it works for.
+    pub tools: BTreeSet<String>,
+}
+
+impl Agent {
+    /// What its system prompt has besides the household's.
+    #[must_use]
+    pub fn prompt(&self) -> String {
+        format!(
+            "You are an agent of Hob's: another run of Hob has handed you a task, and no person reads along. Do that task \
+             and nothing else. Your last message goes back as your report: what you did and found, with names and numbers, \
+             what failed, and what is missing.\n\nYour mission: {}",
+            self.mission
+        )
+    }
+
+    /// For people: who asks them something, before the question itself.
+    #[must_use]
+    pub fn asks(&self, question: &str) -> String {
+        format!("An agent at work for you ({}) asks:\n{question}", self.shown())
+    }
+
+    /// The beginning of its mission, on one line.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let line = self.mission.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut shown: String = line.chars().take(SHOWN_CHARS_MAX).collect();
+        if shown.len() < line.len() {
+            shown.push('…');
+        }
+        shown
+    }
+}
+
+/// How an agent ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildEnd {
+    /// The call that it settles.
+    pub call: CallId,
+    /// The agent's run.
+    pub run: RunId,
+    /// How.
+    pub end: End,
+    /// Its last words.
+    pub text: String,
+    /// What it changed, and what not, by its record.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    pub ledger: Ledger,
+    /// What it had read that nobody vouches for.
+    #[serde(default, skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
+    /// What it cost, with its own agents, as far as prices are known.
+    pub cost: Money,
+}
+
+impl ChildEnd {
+    /// What the model is told: a claim, and what the record says to it.
+    #[must_use]
+    pub fn report(&self) -> String {
+        let head = match &self.end {
+            End::Completed => {
+                "[An agent's report. It is a claim: check what matters before you tell it as done.]".to_owned()
+            }
+            End::Cancelled | End::GivenUp => "[The agent was stopped before it was done.]".to_owned(),
+            End::Withdrawn | End::Joined => "[The agent was called off before it began.]".to_owned(),
+            End::Failed { why } => format!("[The agent failed: {why}.]"),
+        };
+        let words = if self.text.trim().is_empty() { "(It said nothing.)" } else { self.text.trim() };
+        let record = self.ledger.listed().unwrap_or_else(|| "- nothing that changes anything".to_owned());
+        format!("{head}\n{words}\n[Its record, which counts:\n{record}\nCost: {}]", self.cost)
+    }
+
+    /// For people: what it found, where no run waits for it any more.
+    #[must_use]
+    pub fn late(&self) -> String {
+        let words = if self.text.trim().is_empty() { "(It said nothing.)" } else { self.text.trim() };
+        let ledger = self.ledger.told();
+        format!(
+            "An agent was still at work for you; the task that it belonged to is over. It says, and I have not checked it:\n\
+             {words}\n\n{ledger}"
+        )
+    }
+}
+
+/// Why a run may have no further agent; none: it may.
+fn refusal(run: &Active, batch: &Batch) -> Option<String> {
+    let depth = run.input.agent.as_ref().map_or(0, |agent| agent.depth);
+    if run.rules < Rules::FOURTH {
+        return Some("This run began before there were agents. Do it yourself.".to_owned());
+    }
+    if depth >= DEPTH_MAX {
+        return Some(format!("You are at depth {depth} of {DEPTH_MAX}: do it yourself."));
+    }
+    let full = batch.children() >= OPEN_MAX;
+    full.then(|| format!("{OPEN_MAX} agents are at work already: wait for them, then call again."))
+}
+
+/// A call hands a task on: it stays open until the agent is done.
+pub(super) fn on_spawn(run: &mut Active, id: &CallId) {
+    let Phase::Acting(batch) = &run.phase else { return };
+    let refusal = refusal(run, batch);
+    let Phase::Acting(batch) = &mut run.phase else { return };
+    match (refusal, batch.find(id)) {
+        (Some(why), _) => batch.deny(id, why),
+        (None, Some(open)) => open.progress = Progress::Child,
+        (None, None) => {}
+    }
+}
+
+/// A run that waits for nothing but its agents.
+pub(super) fn wait() -> Vec<Effect> {
+    vec![Effect::AskHuman(Question::Agents)]
+}
+
+/// An agent is done.
+pub(super) fn on_ended(run: &mut Active, end: &ChildEnd) -> Vec<Effect> {
+    let ignored = Effect::Ignored { why: "no agent is waited for there" };
+    let Some(batch) = run.phase.batch_mut() else {
+        return vec![ignored];
+    };
+    let Some(call) = batch.get(&end.call).filter(|open| open.progress == Progress::Child).map(|open| open.call.clone())
+    else {
+        return vec![ignored];
+    };
+    batch.finish(&end.call, end.report(), end.end != End::Completed);
+    let more = batch.children() > 0;
+    run.crashes = 0;
+    // Its report is the result of that call, and was written by whoever read all this.
+    end.taint.sources().for_each(|source| approval::on_read(run, (source, &end.text), Some(&call)));
+    run.ledger.join(&end.ledger);
+    match &run.phase {
+        Phase::Acting(_) => tools::settle(run),
+        Phase::Waiting { question: Question::Agents, .. } if !more => {
+            unpause(run);
+            tools::settle(run)
+        }
+        // Others are still at work, or a person is asked something.
+        Phase::Waiting { .. } | Phase::Calling(_) | Phase::Replied | Phase::Done(_) => Vec::new(),
+    }
+}

@@ -1,0 +1,304 @@
+//! A person's word before a call is made (rows D6, N6).
+//!
+//! | the call | then |
+//! |---|---|
+//! | its tool refuses it | it is never made |
+//! | what it changes can be judged afterwards ([`draft`]), and its tool is not asked about | it is made |
+//! | it keeps what was changed so | a person is asked, and shown what that is |
+//! | critical, or of a high grade | a person is asked, each time |
+//! | more than a look, and the run has read what nobody vouches for | a person is asked, and told of whom it has read |
+//! | its tool is asked about, or it is of a medium grade | a person is asked, unless they have said "always" |
+//! | any other | it is made |
+//!
+//! Never: a word that counts twice. A call is started in the step that takes its approval in; whatever cuts it off after
+//! that is asked about, and no approval of before stands for it.
+//! Start at [`verdict`]; the words are in [`words`].
+
+mod keeping;
+pub mod scope;
+pub mod words;
+
+use crate::machine::batch::{Batch, OpenCall, Progress};
+use crate::machine::begun::Rules;
+use crate::machine::digest::Digest;
+use crate::machine::effect::Effect;
+use crate::machine::human::{Decision, deny_call, unpause};
+use crate::machine::question::{Concern, Question};
+use crate::machine::state::{Active, Paused, Phase};
+use crate::machine::{draft, tools};
+use hob_core::domain::ids::CallId;
+use hob_core::domain::origin::Source;
+use hob_core::domain::tools::{Approval, Assessment, Grade, KEEP_CHANGES, ToolFacts};
+use hob_model::message::ToolCall;
+
+/// What is to be done about a call now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Verdict {
+    /// It may be made.
+    Free,
+    /// A person is asked.
+    Asked {
+        /// Whether "always" can be said.
+        grantable: bool,
+        /// What they are to know.
+        concern: Box<Concern>,
+    },
+    /// It may not be made, whoever says so.
+    Refused(Vec<String>),
+}
+
+/// Must a person approve this call of the open batch now?
+#[must_use]
+pub fn is_due(run: &Active, call: &CallId) -> bool {
+    open_call(run, call).is_some_and(|open| verdict(run, open) != Verdict::Free)
+}
+
+/// May only an owner say that this call of the open batch be made?
+#[must_use]
+pub fn is_for_owners(run: &Active, call: &CallId) -> bool {
+    let verdict = open_call(run, call).map(|open| verdict(run, open));
+    matches!(verdict, Some(Verdict::Asked { concern, .. }) if concern.owners)
+}
+
+fn open_call<'a>(run: &'a Active, call: &CallId) -> Option<&'a OpenCall> {
+    match &run.phase {
+        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => batch.get(call),
+        Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+    }
+}
+
+fn verdict(run: &Active, open: &OpenCall) -> Verdict {
+    let call = &open.call;
+    // What is not on offer is not made by anybody.
+    let Some(facts) = run.tools.get(&call.name).filter(|_| run.rules >= Rules::THIRD) else {
+        return Verdict::Free;
+    };
+    if run.rules < Rules::FOURTH {
+        return by_tool(run, call, facts);
+    }
+    let known = open.assessed.clone().unwrap_or_else(|| Assessment::usual(facts.most()));
+    if known.grade == Grade::Refused {
+        return Verdict::Refused(known.reasons);
+    }
+    if call.name == KEEP_CHANGES {
+        return draft::concern(run).map_or(Verdict::Free, |concern| Verdict::Asked { grantable: false, concern });
+    }
+    if facts.approval == Approval::Free && draft::is_contained(run, &known) {
+        return Verdict::Free;
+    }
+    let each_time = facts.approval == Approval::Critical || known.grade >= Grade::High;
+    let is_driven = !known.risk.is_read() && !run.taint.is_clean();
+    // The word was said in view of another call: those that waited beside it are not meant.
+    let excused = run.excused.get(&call.name).is_some_and(|said| *said < run.cycles);
+    let scope = scope::of(call, &known);
+    let allowed = excused || scope.as_ref().is_some_and(|scope| run.granted.contains(scope));
+    let asked = facts.approval == Approval::Ask || known.grade == Grade::Medium;
+    if !(each_time || (is_driven && !excused) || (asked && !allowed)) {
+        return Verdict::Free;
+    }
+    let sources: Vec<Source> = run.taint.sources().filter(|_| is_driven).cloned().collect();
+    let owners =
+        is_driven && Source::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
+    let this_run = is_driven && !each_time;
+    let scope = scope.filter(|_| !each_time && !is_driven).unwrap_or_default();
+    let Assessment { risk, grade, reasons, about, .. } = known;
+    let grantable = !scope.is_empty();
+    let concern = Box::new(Concern { risk, grade, reasons, sources, about, scope, this_run, owners, draft: None });
+    Verdict::Asked { grantable, concern }
+}
+
+/// The third edition looked at the tool alone: what was allowed for good covers what is merely asked about, and nothing
+/// critical.
+fn by_tool(run: &Active, call: &ToolCall, facts: &ToolFacts) -> Verdict {
+    let grantable = match facts.approval {
+        Approval::Critical => false,
+        Approval::Ask if !run.granted.contains(&call.name) => true,
+        Approval::Ask | Approval::Free => return Verdict::Free,
+    };
+    Verdict::Asked { grantable, concern: Box::default() }
+}
+
+/// Holds those calls that wait for their turn and need a person's word; what is refused is settled.
+pub(super) fn hold(run: &mut Active) {
+    draft::aim(run);
+    let Some(batch) = batch(run) else { return };
+    let waiting = batch.calls.iter().filter(|open| open.progress == Progress::Queued && is_known(run, open));
+    let verdicts: Vec<(CallId, Verdict)> =
+        waiting.map(|open| (open.call.id.clone(), verdict(run, open))).filter(|(_, is)| *is != Verdict::Free).collect();
+    let Some(batch) = open_batch(&mut run.phase) else { return };
+    for (call, verdict) in verdicts {
+        match verdict {
+            Verdict::Free => {}
+            Verdict::Refused(reasons) => batch.deny(&call, words::refused(&reasons)),
+            Verdict::Asked { .. } => {
+                if let Some(open) = batch.find(&call) {
+                    open.progress = Progress::Held;
+                    open.approved = None;
+                }
+            }
+        }
+    }
+}
+
+/// Is it known what the call would do now? Where that depends on how things stand, only once its turn has come.
+fn is_known(run: &Active, open: &OpenCall) -> bool {
+    open.looked || !run.tools.get(&open.call.name).is_some_and(|facts| facts.by_state)
+}
+
+/// A call's tool has looked at it, as it is about to start: it is started, unless a person has to be asked. What they have said
+/// yes to stands as long as it is what would happen.
+pub(super) fn on_looked(run: &mut Active, call: &CallId, known: &Assessment) -> Vec<Effect> {
+    let is_by_state = |tool: &str| run.tools.get(tool).is_some_and(|facts| facts.by_state);
+    let open = match &mut run.phase {
+        // What is said of a call before its turn is not how things stand then.
+        Phase::Acting(batch) if batch.unlooked(is_by_state).is_some_and(|due| due.id == *call) => batch.find(call),
+        Phase::Acting(_) | Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+    };
+    let Some(open) = open else {
+        return vec![Effect::Ignored { why: "nobody waits for what is known of that call" }];
+    };
+    open.looked = true;
+    open.assessed = Some(known.clone());
+    if open.approved.as_ref() != Some(known) {
+        hold(run);
+    }
+    tools::settle(run)
+}
+
+/// Something was read that nobody vouches for: as the result of `call`, or said. What was allowed until then is over,
+/// unless these are words that the run has read from there before, as the result of that same tool.
+pub(super) fn on_read(run: &mut Active, (source, words): (&Source, &str), call: Option<&ToolCall>) {
+    if source.origin.is_trusted() {
+        return;
+    }
+    run.taint.add(source.clone());
+    let place = [source.origin.as_str(), &source.what, words].map(str::as_bytes);
+    let is_new = run.read.insert(Digest::of("words1", &place));
+    let own = call.filter(|_| !is_new).map(|call| call.name.clone());
+    run.excused.retain(|tool, _| own.as_ref() == Some(tool));
+    // Whoever let a call go did not know of this.
+    run.phase.batch_mut().into_iter().flat_map(|batch| &mut batch.calls).for_each(|open| open.approved = None);
+    if run.rules >= Rules::FOURTH {
+        hold(run);
+    }
+}
+
+fn batch(run: &Active) -> Option<&Batch> {
+    match &run.phase {
+        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+        Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+    }
+}
+
+fn open_batch(phase: &mut Phase) -> Option<&mut Batch> {
+    match phase {
+        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+        Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+    }
+}
+
+/// The question about the first call that is held. What it was held for may be over: then it is asked about as it is now.
+pub(super) fn question(run: &Active) -> Option<Question> {
+    let open = batch(run)?.held()?;
+    Some(question_about(run, open))
+}
+
+fn question_about(run: &Active, open: &OpenCall) -> Question {
+    let (grantable, concern) = match verdict(run, open) {
+        Verdict::Asked { grantable, concern } => (grantable, concern),
+        Verdict::Free | Verdict::Refused(_) => (false, Box::default()),
+    };
+    let ToolCall { id, name, arguments } = open.call.clone();
+    Question::Approval { call: id, name, arguments, grantable, concern }
+}
+
+/// The question as it would be put now, where the run has since read something that it does not name.
+fn renewed(run: &Active, asked: &Question) -> Option<Question> {
+    let Question::Approval { call, concern: known, .. } = asked else { return None };
+    let now = question_about(run, open_call(run, call)?);
+    let Question::Approval { concern, .. } = &now else { return None };
+    let is_new = concern.sources.iter().any(|source| !known.sources.contains(source)) || concern.draft != known.draft;
+    (run.rules >= Rules::FOURTH && is_new).then_some(now)
+}
+
+/// A person said something to a question for approval.
+pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> Vec<Effect> {
+    let Question::Approval { call, name, concern, .. } = question else {
+        return vec![Effect::Ignored { why: "no approval was asked for" }];
+    };
+    let decision = Decision::parse(text, question);
+    if decision == Some(Decision::Deny) {
+        unpause(run);
+        if name == KEEP_CHANGES {
+            draft::settled(run);
+            return deny_call(run, call, draft::denied(words::reason(text)));
+        }
+        return deny_call(run, call, words::denied(words::reason(text)));
+    }
+    // Whoever says yes has been told of all that the run has read: what came meanwhile is asked about anew.
+    if let Some(changed) = renewed(run, question).filter(|_| decision.is_some()) {
+        return vec![Effect::AskHuman(changed)];
+    }
+    if decision == Some(Decision::Always) {
+        // A run of before has no scope: its rules go by the tool.
+        run.granted.insert(if concern.scope.is_empty() { name.clone() } else { concern.scope.clone() });
+    } else if decision == Some(Decision::ThisRun) {
+        run.excused.insert(name.clone(), run.cycles);
+    } else if decision != Some(Decision::Approve) {
+        return vec![Effect::AskHuman(question.clone())];
+    }
+    unpause(run);
+    release(run, call, name);
+    tools::settle(run)
+}
+
+/// One word lets one call go; "always" also those that it covers and that wait for nothing else.
+fn release(run: &mut Active, call: &CallId, name: &str) {
+    let Some(batch) = batch(run) else { return };
+    let is_free = |open: &&OpenCall| open.call.name == name && verdict(run, open) == Verdict::Free;
+    let by_state = run.tools.get(name).is_some_and(|facts| facts.by_state);
+    let held = batch.calls.iter().filter(|open| open.progress == Progress::Held);
+    let free: Vec<CallId> =
+        held.filter(|open| open.call.id == *call || is_free(open)).map(|open| open.call.id.clone()).collect();
+    for call in free {
+        if let Some(open) = open_batch(&mut run.phase).and_then(|batch| batch.find(&call)) {
+            open.progress = Progress::Queued;
+            if by_state {
+                (open.looked, open.approved) = (false, open.assessed.clone());
+            }
+        }
+    }
+}
+
+/// The call that an expiry of question `number` settles, if it does (lesson 17).
+#[must_use]
+pub fn expiring(run: &Active, number: u32) -> Option<&Question> {
+    match &run.phase {
+        Phase::Waiting { question: question @ Question::Approval { .. }, .. } if run.questions == number => {
+            Some(question)
+        }
+        Phase::Waiting { .. } | Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_) => None,
+    }
+}
+
+/// Nobody approved in time: the call is not made.
+pub(super) fn on_expired(run: &mut Active, number: u32) -> Vec<Effect> {
+    let Some(Question::Approval { call, name, .. }) = expiring(run, number).cloned() else {
+        return vec![Effect::Ignored { why: "that question is no longer open" }];
+    };
+    unpause(run);
+    if name == KEEP_CHANGES {
+        draft::settled(run);
+        return deny_call(run, &call, draft::LATE.to_owned());
+    }
+    deny_call(run, &call, words::EXPIRED.to_owned())
+}
+
+/// What was allowed for good is taken back: at once, also for what waits for its turn.
+pub(super) fn on_revoked(run: &mut Active, tool: &str) -> Vec<Effect> {
+    if !run.granted.remove(tool) {
+        return vec![Effect::Ignored { why: "that was not granted to this run" }];
+    }
+    hold(run);
+    Vec::new()
+}

@@ -1,0 +1,54 @@
+//! What "always" covers (row D6): never a whole tool, but calls like the one that was asked about.
+//!
+//! | the call | then "always" covers |
+//! |---|---|
+//! | runs a program | this program, where it is asked about for the same reasons |
+//! | has arguments that steer it (recipient, address, amount …) | calls of the tool with these, whatever else they say |
+//! | any other | the very same call |
+//! | cannot be named in a line | nothing: it is not offered |
+
+use hob_core::domain::tools::{Always, Assessment};
+use hob_core::policy::arguments::shown::{on_one_line, steering};
+use hob_model::message::ToolCall;
+
+/// The longest name of what is granted, in characters: a person reads it.
+const CHARS_MAX: usize = 300;
+
+/// What "always" would cover, in words that also name the grant.
+#[must_use]
+pub fn of(call: &ToolCall, known: &Assessment) -> Option<String> {
+    let what = match &known.always {
+        Always::Never => return None,
+        Always::Program(program) => program.clone(),
+        Always::SameArguments => steering(&call.arguments).unwrap_or_else(|| on_one_line(&call.arguments)),
+    };
+    let mut reasons: Vec<&str> = known.reasons.iter().map(String::as_str).collect();
+    reasons.sort_unstable();
+    let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
+    let scope = format!("{} {what}{why}", call.name).trim_end().to_owned();
+    let fits = scope.chars().count() <= CHARS_MAX && !scope.contains(char::is_control);
+    fits.then_some(scope)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hob_core::domain::ids::CallId;
+
+    #[test]
+    fn d6_always_covers_calls_like_this_one_and_no_tool_whole() {
+        let of = |arguments: &str, known: Assessment| {
+            let call = ToolCall { id: CallId::new(1, 0), name: "t".to_owned(), arguments: arguments.to_owned() };
+            of(&call, &known)
+        };
+        let usual = Assessment::default;
+        assert_eq!(of(r#"{"body":"x","to":"a@b"}"#, usual()).unwrap(), r#"t to="a@b""#);
+        assert_eq!(of(r#"{"level":3}"#, usual()).unwrap(), r#"t level="3""#);
+        assert_eq!(of("", usual()).unwrap(), "t");
+        let reasons = vec!["it rains".to_owned(), "it deletes".to_owned()];
+        let git = Assessment { always: Always::Program("git".to_owned()), reasons, ..usual() };
+        assert_eq!(of(r#"{"command":"git rm x"}"#, git.clone()).unwrap(), "t git (it deletes; it rains)");
+        assert_eq!(of("{}", Assessment { always: Always::Never, ..git }), None);
+        assert_eq!(of(&format!(r#"{{"body":"{}"}}"#, "x".repeat(300)), usual()), None, "nobody reads that");
+    }
+}

@@ -1,0 +1,299 @@
+//! The tool calls of one reply, from their start to the messages that they become.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use crate::machine::{disclosed, draft, texts};
+use hob_core::domain::ids::CallId;
+use hob_core::domain::tools::{Assessment, ToolFacts};
+use hob_model::message::{Message, ReplyPart, ToolCall, ToolResult, reply_calls};
+
+/// The tool calls of one reply (row D4: the model sees the results when all are settled).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Batch {
+    /// The reply, whole; its calls carry the run's ids.
+    pub reply: Vec<ReplyPart>,
+    /// The calls, in its order; never empty.
+    pub calls: Vec<OpenCall>,
+}
+
+/// One call of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OpenCall {
+    /// What was asked for.
+    pub call: ToolCall,
+    /// How far it is.
+    pub progress: Progress,
+    /// The code that its command ended with, if it is a command and has ended.
+    pub exit_code: Option<i32>,
+    /// What became of it, as far as it is settled.
+    pub fate: Fate,
+    /// What its tool said of it beforehand; none: nothing was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assessed: Option<Assessment>,
+    /// The machine has added it: it stands in no reply, and its result is told as a note.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub added: bool,
+    /// That was said as things stand now: where it depends on that, the call starts only then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub looked: bool,
+    /// What was known of it when a person let it go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<Assessment>,
+}
+
+/// What became of a call, for the record (row E10).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// Nothing yet: nobody knows whether it took effect, if it was started.
+    #[default]
+    Open,
+    /// It was done.
+    Done,
+    /// It failed.
+    Failed,
+    /// It was not let through.
+    Denied,
+    /// A guard kept it from being run (row E6).
+    Blocked,
+}
+
+impl OpenCall {
+    /// A guard keeps it from being run.
+    pub fn block(&mut self, text: String) {
+        let (call, name) = (self.call.id.clone(), self.call.name.clone());
+        self.progress = Progress::Finished(ToolResult { call, name, text, is_error: true });
+        self.fate = Fate::Blocked;
+    }
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
+pub enum Progress {
+    /// Not started: it waits for its turn.
+    Queued,
+    /// Not started: a person has to approve it (row D6).
+    Held,
+    /// Started for the `attempt`th time.
+    Started {
+        /// 1 for the first time.
+        attempt: u32,
+    },
+    /// Under way when the process died, and not safe to run twice: a person must say.
+    Doubtful {
+        /// The attempt that was under way.
+        attempt: u32,
+    },
+    /// It asks a person.
+    Asks {
+        /// What.
+        question: String,
+    },
+    /// An agent is at work on it: a run of its own.
+    Child,
+    /// Settled.
+    Finished(ToolResult),
+}
+
+impl Batch {
+    /// The batch of a fresh reply: nothing started yet. What is known of its calls stands in their order.
+    #[must_use]
+    pub fn new(reply: Vec<ReplyPart>, assessed: Vec<Assessment>) -> Self {
+        let mut assessed = assessed.into_iter();
+        let open = |call: &ToolCall| OpenCall {
+            call: call.clone(),
+            progress: Progress::Queued,
+            exit_code: None,
+            fate: Fate::Open,
+            assessed: assessed.next(),
+            added: false,
+            looked: false,
+            approved: None,
+        };
+        let calls = reply_calls(&reply).map(open).collect();
+        Self { reply, calls }
+    }
+
+    /// From here on its calls are those that the model meant, where it may call these tools; its reply is as it was written.
+    #[must_use]
+    pub fn meaning(mut self, tools: &BTreeMap<String, ToolFacts>) -> Self {
+        for open in &mut self.calls {
+            open.call = disclosed::meant(&open.call, tools);
+        }
+        self
+    }
+
+    /// Starts what may start now: all that wait together, or, where one of the batch's tools runs alone, one after another
+    /// in their order; what waits there for a person's word keeps those behind it waiting.
+    pub fn start_next(&mut self, is_exclusive: impl Fn(&str) -> bool) -> Vec<ToolCall> {
+        let one_by_one = self.calls.iter().any(|open| is_exclusive(&open.call.name));
+        let unsettled = self.calls.iter_mut().filter(|open| !matches!(open.progress, Progress::Finished(_)));
+        let due = unsettled.take(if one_by_one { 1 } else { usize::MAX });
+        let starting = due.filter(|open| open.progress == Progress::Queued);
+        let start = |open: &mut OpenCall| {
+            open.progress = Progress::Started { attempt: 1 };
+            open.call.clone()
+        };
+        starting.map(start).collect()
+    }
+
+    /// The call whose turn it is, if its tool has to look at it before it starts.
+    #[must_use]
+    pub fn unlooked(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
+        let first = self.calls.iter().find(|open| !matches!(open.progress, Progress::Finished(_)))?;
+        let is_due = first.progress == Progress::Queued && !first.looked && is_by_state(&first.call.name);
+        is_due.then_some(&first.call)
+    }
+
+    /// What was looked at is to be looked at again: time has passed.
+    pub fn look_again(&mut self) {
+        self.calls.iter_mut().filter(|open| open.progress == Progress::Queued).for_each(|open| open.looked = false);
+    }
+
+    /// The calls that run.
+    pub fn started(&self) -> impl Iterator<Item = (&ToolCall, u32)> {
+        self.calls.iter().filter_map(|open| match &open.progress {
+            Progress::Started { attempt } => Some((&open.call, *attempt)),
+            Progress::Queued
+            | Progress::Held
+            | Progress::Doubtful { .. }
+            | Progress::Asks { .. }
+            | Progress::Child
+            | Progress::Finished(_) => None,
+        })
+    }
+
+    /// On how many calls agents are at work.
+    #[must_use]
+    pub fn children(&self) -> usize {
+        self.calls.iter().filter(|open| open.progress == Progress::Child).count()
+    }
+
+    /// The first call of which nobody knows whether it took effect, and which try that was.
+    #[must_use]
+    pub fn doubtful(&self) -> Option<(&ToolCall, u32)> {
+        self.calls.iter().find_map(|open| match open.progress {
+            Progress::Doubtful { attempt } => Some((&open.call, attempt)),
+            Progress::Queued
+            | Progress::Held
+            | Progress::Started { .. }
+            | Progress::Asks { .. }
+            | Progress::Child
+            | Progress::Finished(_) => None,
+        })
+    }
+
+    /// The first call that a person has to approve.
+    #[must_use]
+    pub fn held(&self) -> Option<&OpenCall> {
+        self.calls.iter().find(|open| open.progress == Progress::Held)
+    }
+
+    /// The call with this id, to be looked at.
+    #[must_use]
+    pub fn get(&self, id: &CallId) -> Option<&OpenCall> {
+        self.calls.iter().find(|open| open.call.id == *id)
+    }
+
+    /// Is every call settled?
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.calls.iter().all(|open| matches!(open.progress, Progress::Finished(_)))
+    }
+
+    /// The first call that asks a person.
+    #[must_use]
+    pub fn asking(&self) -> Option<(&ToolCall, &str)> {
+        self.calls.iter().find_map(|open| match &open.progress {
+            Progress::Asks { question } => Some((&open.call, question.as_str())),
+            Progress::Queued
+            | Progress::Held
+            | Progress::Started { .. }
+            | Progress::Doubtful { .. }
+            | Progress::Child
+            | Progress::Finished(_) => None,
+        })
+    }
+
+    /// The call with this id.
+    pub fn find(&mut self, id: &CallId) -> Option<&mut OpenCall> {
+        self.calls.iter_mut().find(|open| open.call.id == *id)
+    }
+
+    /// Settles a call.
+    pub fn finish(&mut self, id: &CallId, text: String, is_error: bool) {
+        if let Some(open) = self.find(id) {
+            let (call, name) = (open.call.id.clone(), open.call.name.clone());
+            open.progress = Progress::Finished(ToolResult { call, name, text, is_error });
+            open.fate = if is_error { Fate::Failed } else { Fate::Done };
+        }
+    }
+
+    /// Settles a call that was not let through (rows D6, E7, E15).
+    pub fn deny(&mut self, id: &CallId, reason: String) {
+        self.finish(id, reason, true);
+        self.judge(id, Fate::Denied);
+    }
+
+    /// Settles a call that was stopped on its way: nobody knows whether it took effect.
+    pub fn interrupt(&mut self, id: &CallId, text: String) {
+        self.finish(id, text, true);
+        self.judge(id, Fate::Open);
+    }
+
+    fn judge(&mut self, id: &CallId, fate: Fate) {
+        if let Some(open) = self.find(id) {
+            open.fate = fate;
+        }
+    }
+
+    /// Row E9: what failed or was denied says what not to do now.
+    pub fn guide(&mut self) {
+        for open in &mut self.calls {
+            let Progress::Finished(result) = &mut open.progress else { continue };
+            let guidance = match open.fate {
+                Fate::Failed => texts::AFTER_FAILURE,
+                Fate::Denied => texts::AFTER_DENIAL,
+                Fate::Open | Fate::Done | Fate::Blocked => continue,
+            };
+            result.text.push_str("\n\n");
+            result.text.push_str(guidance);
+        }
+    }
+
+    /// The messages it becomes; what is not settled gets `unsettled` as its result, so that pairs are never halved.
+    #[must_use]
+    pub fn into_messages(self, unsettled: &str) -> Vec<Message> {
+        // A result bears the name that its call was written under: some providers pair them by it.
+        let written: Vec<String> = reply_calls(&self.reply).map(|call| call.name.clone()).collect();
+        let (added, meant): (Vec<OpenCall>, Vec<OpenCall>) = self.calls.into_iter().partition(|open| open.added);
+        let mut messages = Vec::new();
+        if !self.reply.is_empty() {
+            messages.push(Message::Assistant { parts: self.reply });
+        }
+        messages.extend(written.into_iter().zip(meant).map(|(name, open)| {
+            let call = open.call.id;
+            Message::Tool(match open.progress {
+                Progress::Finished(result) => ToolResult { name, ..result },
+                Progress::Queued | Progress::Held => {
+                    ToolResult { call, name, text: texts::NOT_STARTED.to_owned(), is_error: true }
+                }
+                Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } | Progress::Child => {
+                    ToolResult { call, name, text: unsettled.to_owned(), is_error: true }
+                }
+            })
+        }));
+        messages.extend(added.into_iter().map(|open| match open.progress {
+            Progress::Finished(result) => Message::user(draft::note(&result.text)),
+            Progress::Queued
+            | Progress::Held
+            | Progress::Started { .. }
+            | Progress::Doubtful { .. }
+            | Progress::Asks { .. }
+            | Progress::Child => Message::user(draft::UNSETTLED),
+        }));
+        messages
+    }
+}

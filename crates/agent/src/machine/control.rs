@@ -1,0 +1,70 @@
+//! Words from outside the lane: steering, cancelling, limits, a panic (rows B6, B7).
+
+use crate::machine::begun::Rules;
+use crate::machine::effect::Effect;
+use crate::machine::event::{End, Reply, Steered};
+use crate::machine::state::{Active, Phase};
+use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};
+use crate::machine::{approval, ending, texts};
+use hob_core::domain::origin::{Source, Taint};
+use hob_model::message::Picture;
+
+/// A message joins at the next boundary.
+pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
+    run.steering.push(steered.clone());
+    if run.rules >= Rules::FOURTH
+        && let Some(source) = Source::of_speaker(&steered.principal, run.input.destination.conversation.channel)
+    {
+        approval::on_read(run, (&source, &steered.text), None);
+    }
+    let seen: Taint = steered.pictures.as_slice().iter().filter(|_| run.sees).map(Picture::source).collect();
+    seen.sources()
+        .chain(steered.taint.sources())
+        .for_each(|source| approval::on_read(run, (source, &steered.text), None));
+    Vec::new()
+}
+
+/// The run must end: a model call is dropped at once, running tools are stopped and awaited, a question is void.
+pub(super) fn on_cancel(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
+    if run.cancel.is_some() {
+        return vec![Effect::Ignored { why: "the run is being cancelled already" }];
+    }
+    run.lose_call();
+    match &run.phase {
+        Phase::Calling(_) | Phase::Waiting { .. } => ending::cancelled(run, reason),
+        Phase::Acting(batch) => {
+            let running: Vec<_> = batch.started().map(|(call, _)| call.id.clone()).collect();
+            run.cancel = Some(reason);
+            if running.is_empty() { ending::cancelled(run, reason) } else { vec![Effect::AbortTools(running)] }
+        }
+        Phase::Replied | Phase::Done(_) => vec![Effect::Ignored { why: "the run has said its last word" }],
+    }
+}
+
+/// The next model call is the last one: it sums up.
+pub(super) fn on_soft_limit(run: &mut Active) -> Vec<Effect> {
+    run.soft_limit = true;
+    Vec::new()
+}
+
+/// The next model call is not made: what was done is told instead.
+pub(super) fn on_budget(run: &mut Active, stop: &BudgetStop) -> Vec<Effect> {
+    run.budget = Some(stop.clone());
+    Vec::new()
+}
+
+/// The same, because of the one who asks.
+pub(super) fn on_quota(run: &mut Active, stop: &QuotaStop) -> Vec<Effect> {
+    run.quota = Some(stop.clone());
+    Vec::new()
+}
+
+/// The code that drove this run panicked: it is told and over, and no other run is touched.
+pub(super) fn on_panic(run: &mut Active, message: &str) -> Vec<Effect> {
+    run.lose_call();
+    ending::close(run, texts::INTERRUPTED);
+    vec![
+        Effect::Reply(Reply::Notice { text: run.notebook.below(&texts::panicked(message)) }),
+        Effect::End(End::Failed { why: "panic".to_owned() }),
+    ]
+}

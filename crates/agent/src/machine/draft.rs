@@ -1,0 +1,207 @@
+//! What a run has changed in its draft of the workspace, and the one question that settles it.
+//!
+//! A call is *contained* if what it changes can be judged afterwards (`Assessment::contained`). In a run that has read what
+//! nobody vouches for it is made without a question, in the run's draft. The draft is settled by one call of
+//! [`KEEP_CHANGES`], which the machine adds by itself:
+//!
+//! | when | then the call is added |
+//! |---|---|
+//! | the model has said its last word, and the draft holds a change | instead of the end; the model then has its last word anew |
+//! | a declared loop has come to its end, likewise | to the batch that ended it |
+//! | a reply has a call that works on the workspace itself | before that call |
+//!
+//! *Approve* keeps exactly what was shown: the call carries its digest. *Deny*, and no answer in time, throw it away. A run
+//! that ends in any other way throws it away as well, and says so where it says anything.
+
+use serde_json::json;
+
+use crate::machine::batch::{Batch, Fate, OpenCall, Progress};
+use crate::machine::begun::Rules;
+use crate::machine::effect::Effect;
+use crate::machine::event::Reply;
+use crate::machine::question::Concern;
+use crate::machine::state::{Active, Phase};
+use crate::machine::{approval, model, tools};
+use hob_core::domain::draft::{Draft, DraftUse};
+use hob_core::domain::ids::CallId;
+use hob_core::domain::origin::Source;
+use hob_core::domain::tools::{Assessment, Grade, KEEP_CHANGES, Risk};
+use hob_model::message::{Completion, ToolCall};
+
+/// For the model: why a call of this was settled without a person's word.
+pub const LATE: &str =
+    "Not run: nobody said in time whether to keep what was changed, so it was thrown away. They have been told.";
+/// For the person: the time to decide is over.
+pub const EXPIRED: &str = "Nobody said in time whether to keep what I had changed in the workspace, so I have thrown it away. \
+     If it is still wanted, say it again.";
+/// For the person, below a notice: the run ended before they were asked.
+pub const NOT_KEPT: &str = "What I had changed in the workspace was not kept.";
+/// For the model, in the history: the same.
+pub const UNSETTLED: &str = "[What was changed in the draft of the workspace was not kept.]";
+
+/// Can this run's draft be settled at all? Without the tool nothing is contained.
+fn is_settleable(run: &Active) -> bool {
+    run.rules >= Rules::FOURTH && run.tools.contains_key(KEEP_CHANGES)
+}
+
+/// Can what this call changes be judged afterwards?
+pub(super) fn is_contained(run: &Active, known: &Assessment) -> bool {
+    known.contained && is_settleable(run)
+}
+
+/// Where a call of the open batch works.
+#[must_use]
+pub fn place_of(run: &Active, call: &CallId) -> DraftUse {
+    let Phase::Acting(batch) = &run.phase else { return DraftUse::AtOnce };
+    let Some(open) = batch.get(call) else { return DraftUse::AtOnce };
+    if open.call.name == KEEP_CHANGES {
+        return DraftUse::Open(run.drafts);
+    }
+    let known = open.assessed.as_ref().filter(|known| is_contained(run, known));
+    let is_judged = run.draft.is_some() || !run.taint.is_clean();
+    known
+        .filter(|known| is_judged || known.grade > Grade::Safe)
+        .map_or(DraftUse::AtOnce, |_| DraftUse::Open(run.drafts))
+}
+
+/// What a person is to know before the draft is kept; none: there is nothing to be kept.
+pub(super) fn concern(run: &Active) -> Option<Box<Concern>> {
+    let draft = run.draft.clone()?;
+    let owners = Source::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
+    let sources = run.taint.sources().cloned().collect();
+    Some(Box::new(Concern { risk: Risk::Write, sources, owners, draft: Some(draft), ..Concern::default() }))
+}
+
+/// The draft was looked at after `call`; `seen` is what it holds, if anybody looked.
+pub(super) fn on_look(run: &mut Active, call: &ToolCall, seen: Option<&Draft>) {
+    let holds = seen.filter(|seen| seen.changes > 0 && seen.number == run.drafts);
+    if call.name == KEEP_CHANGES && holds.is_none() {
+        settled(run);
+    } else if seen.is_some() {
+        run.draft = holds.cloned().map(Box::new);
+    } else {
+        return;
+    }
+    // What waits to be kept is what there is now.
+    approval::hold(run);
+}
+
+/// The draft was kept or thrown away: what is changed next goes into another one.
+pub(super) fn settled(run: &mut Active) {
+    if run.draft.take().is_some() {
+        run.drafts += 1;
+    }
+}
+
+/// Each call that keeps the draft keeps exactly what there is now.
+pub(super) fn aim(run: &mut Active) {
+    let digest = run.draft.as_ref().map(|draft| draft.digest.clone());
+    let Some(batch) = run.phase.batch_mut() else { return };
+    for open in &mut batch.calls {
+        let waits = matches!(open.progress, Progress::Queued | Progress::Held);
+        if waits && open.call.name == KEEP_CHANGES {
+            open.call.arguments = json!({ "digest": digest }).to_string();
+            if digest.is_none() {
+                // With nothing to be kept there is nothing to be asked.
+                open.progress = Progress::Queued;
+            }
+        }
+    }
+}
+
+/// The call that settles the draft, which no model has written.
+fn added(run: &Active, index: usize) -> OpenCall {
+    let call =
+        ToolCall { id: CallId::new(run.cycles, index), name: KEEP_CHANGES.to_owned(), arguments: "{}".to_owned() };
+    OpenCall {
+        call,
+        progress: Progress::Queued,
+        exit_code: None,
+        fate: Fate::Open,
+        assessed: None,
+        added: true,
+        looked: false,
+        approved: None,
+    }
+}
+
+fn is_due(run: &Active) -> bool {
+    run.draft.is_some() && is_settleable(run)
+}
+
+/// The model has said its last word: where the draft holds a change, a person is asked first.
+pub(super) fn before_last_word(run: &mut Active, completion: &Completion) -> Option<Vec<Effect>> {
+    if !is_due(run) {
+        return None;
+    }
+    // It counts as a turn: no run goes on settling for ever.
+    run.iterations += 1;
+    let calls = vec![added(run, 0)];
+    run.phase = Phase::Acting(Batch { reply: model::spoken(completion), calls });
+    approval::hold(run);
+    Some(tools::settle(run))
+}
+
+/// A declared loop has come to its end: likewise. Whether something was added to its batch.
+pub(super) fn before_end(run: &mut Active) -> bool {
+    if !is_due(run) {
+        return false;
+    }
+    let Phase::Acting(batch) = &run.phase else { return false };
+    let call = added(run, batch.calls.len());
+    if let Some(batch) = run.phase.batch_mut() {
+        batch.calls.push(call);
+    }
+    approval::hold(run);
+    true
+}
+
+/// A reply's calls are about to be made: one that works on the workspace itself must find there what the run believes is there.
+pub(super) fn before_batch(run: &mut Active) {
+    let Phase::Acting(batch) = &run.phase else { return };
+    let works_there = |open: &OpenCall| {
+        let facts = run.tools.get(&open.call.name).is_some_and(|facts| facts.workspace);
+        facts && !open.assessed.as_ref().is_some_and(|known| known.contained || known.grade == Grade::Refused)
+    };
+    let Some(at) = batch.calls.iter().position(works_there) else { return };
+    // What goes before it in the same reply may open a draft.
+    let opens = |open: &OpenCall| !run.taint.is_clean() && open.assessed.as_ref().is_some_and(|known| known.contained);
+    if !is_due(run) && !(is_settleable(run) && batch.calls[..at].iter().any(opens)) {
+        return;
+    }
+    let call = added(run, batch.calls.len());
+    if let Some(batch) = run.phase.batch_mut() {
+        batch.calls.insert(at, call);
+    }
+}
+
+/// Whoever is told that the run is over is told as well that a draft was dropped.
+pub(super) fn tell(run: &Active, mut effects: Vec<Effect>) -> Vec<Effect> {
+    if run.draft.is_none() {
+        return effects;
+    }
+    for effect in &mut effects {
+        if let Effect::Reply(Reply::Notice { text } | Reply::Answer { text }) = effect {
+            text.push_str("\n\n");
+            text.push_str(NOT_KEPT);
+        }
+    }
+    effects
+}
+
+/// For the model: a person wants none of it.
+pub(super) fn denied(reason: Option<&str>) -> String {
+    let why = match reason {
+        Some(reason) => format!("Their reason: {reason}"),
+        None => "They gave no reason.".to_owned(),
+    };
+    format!(
+        "Not run: a person did not want what was changed to be kept, so it was thrown away; the workspace is as it was. \
+         {why}"
+    )
+}
+
+/// For the model, in the history: what became of the draft, as nobody's answer to a call.
+pub(super) fn note(text: &str) -> String {
+    format!("[What was changed in the draft of the workspace: {}]", text.trim())
+}

@@ -1,0 +1,148 @@
+//! A run's state in one hash: what `hob replay --verify` compares.
+//!
+//! It covers every field of [`State`], because the compiler asks each for its form. So that it outlives fields that come
+//! later, what is empty, nought or off stands for nothing, and of the policy only what is not the default counts. If a
+//! field gets another meaning, or a number of the policy another default, [`STATE_SCHEME`] takes a new name.
+
+use std::sync::LazyLock;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::machine::digest::Digest;
+use crate::machine::policy::Policy;
+use crate::machine::state::State;
+use crate::machine::transcript::{Transcript, canonical};
+
+/// The scheme of state hashes: hashes of different schemes are not compared.
+pub const STATE_SCHEME: &str = "state1";
+
+/// The hash of everything that decides how a run goes on.
+#[must_use]
+pub fn fingerprint(state: &State) -> Digest {
+    let bytes = canonical(state);
+    let value = serde_json::from_slice(&bytes).unwrap_or_default();
+    Digest::of(STATE_SCHEME, &[text_of(&value).as_bytes()])
+}
+
+/// The transcript's form: its own hash grows along, so that a long one costs no more than a short one.
+pub(super) fn transcript<S: Serializer>(transcript: &Transcript, to: S) -> Result<S::Ok, S::Error> {
+    (transcript.digest(), transcript.messages().len(), transcript.tokens()).serialize(to)
+}
+
+/// The policy's form: what is not the default.
+pub(super) fn policy<S: Serializer>(policy: &Policy, to: S) -> Result<S::Ok, S::Error> {
+    static USUAL: LazyLock<(Policy, Value)> = LazyLock::new(|| {
+        let usual = Policy::default();
+        let value = serde_json::to_value(&usual).unwrap_or_default();
+        (usual, value)
+    });
+    let (usual, value) = &*USUAL;
+    // Most runs go by it, and each of their events asks.
+    if policy == usual {
+        return Map::new().serialize(to);
+    }
+    unlike(serde_json::to_value(policy).unwrap_or_default(), value).serialize(to)
+}
+
+/// What of `value` is not as in `usual`.
+fn unlike(value: Value, usual: &Value) -> Value {
+    let (Value::Object(fields), Value::Object(usual)) = (&value, usual) else {
+        return value;
+    };
+    let differs = |(name, field): (&String, &Value)| match usual.get(name) {
+        Some(same) if same == field => None,
+        Some(other) => Some((name.clone(), unlike(field.clone(), other))),
+        None => Some((name.clone(), field.clone())),
+    };
+    Value::Object(fields.iter().filter_map(differs).collect())
+}
+
+/// JSON with its keys in order, without fields that say nothing.
+fn text_of(value: &Value) -> String {
+    let mut text = String::new();
+    tell(value, &mut text);
+    text
+}
+
+/// Adds it to the text; whether it says anything.
+fn tell(value: &Value, text: &mut String) -> bool {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| name.as_str());
+            text.push('{');
+            let begun = text.len();
+            for (name, field) in fields {
+                let before = text.len();
+                text.push_str(if before == begun { "" } else { "," });
+                text.push_str(&Value::from(name.as_str()).to_string());
+                text.push(':');
+                if !tell(field, text) {
+                    text.truncate(before);
+                }
+            }
+            let says = text.len() > begun;
+            text.push('}');
+            says
+        }
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                text.push_str(if index == 0 { "" } else { "," });
+                tell(item, text);
+            }
+            text.push(']');
+            !items.is_empty()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            text.push_str(&value.to_string());
+            says(value)
+        }
+    }
+}
+
+/// Whether what holds nothing else says anything.
+fn says(value: &Value) -> bool {
+    match value {
+        Value::Bool(is) => *is,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn n2_what_says_nothing_is_left_out() {
+        let table = [
+            (json!({"b": 1, "a": "x"}), r#"{"a":"x","b":1}"#),
+            (json!({"a": null, "b": false, "c": 0, "d": "", "e": [], "f": {}, "g": {"h": {"i": 0}}}), "{}"),
+            (json!({"a": true, "b": [0, null, ""]}), r#"{"a":true,"b":[0,null,""]}"#),
+            (json!({"a": {"b": 0, "c": 2}}), r#"{"a":{"c":2}}"#),
+            (json!({"a\"b": [[], {}]}), r#"{"a\"b":[[],{}]}"#),
+        ];
+        for (value, expected) in table {
+            assert_eq!(text_of(&value), expected);
+        }
+    }
+
+    #[test]
+    fn n2_of_the_policy_only_what_is_not_usual_counts() {
+        let table = [
+            (json!({"a": 1, "b": {"c": 2, "d": 3}}), json!({"a": 1, "b": {"c": 2, "d": 4}}), json!({"b": {"d": 3}})),
+            (json!({"a": 1}), json!({"a": 1}), json!({})),
+            (json!({"a": [1]}), json!({"a": [2]}), json!({"a": [1]})),
+            (json!({"a": {"b": 1}}), json!({"a": null}), json!({"a": {"b": 1}})),
+            (json!({"new": 5}), json!({}), json!({"new": 5})),
+        ];
+        for (value, usual, expected) in table {
+            assert_eq!(unlike(value, &usual), expected);
+        }
+    }
+}

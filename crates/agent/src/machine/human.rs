@@ -1,0 +1,252 @@
+//! Waiting for a person, and what their answer does (rows B10, B11, B15).
+
+use crate::machine::batch::Progress;
+use crate::machine::effect::Effect;
+use crate::machine::event::{End, Reply};
+use crate::machine::question::{Answer, Question};
+use crate::machine::state::{Active, Paused, Phase};
+use crate::machine::{approval, compaction, ending, guards, pause, resume, texts, tools};
+use hob_core::domain::ids::CallId;
+use hob_model::message::Message;
+
+/// The run waits from here on.
+pub(super) fn on_asked(run: &mut Active, question: &Question) -> Vec<Effect> {
+    run.told += u32::from(!matches!(question, Question::Paused { .. } | Question::Agents));
+    let again = matches!(&run.phase, Phase::Waiting { question: open, .. } if open == question);
+    if !again {
+        run.questions += 1;
+    }
+    let paused = match std::mem::replace(&mut run.phase, Phase::Replied) {
+        Phase::Calling(call) => Paused::Call(call),
+        Phase::Acting(batch) => Paused::Batch(batch),
+        Phase::Waiting { paused, .. } => paused,
+        Phase::Replied | Phase::Done(_) => Paused::Nothing,
+    };
+    run.phase = Phase::Waiting { question: question.clone(), paused };
+    Vec::new()
+}
+
+/// A person answered the open question.
+pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
+    let Phase::Waiting { question, .. } = &run.phase else {
+        return vec![Effect::Ignored { why: "nothing was asked" }];
+    };
+    if answer.question.is_some_and(|number| number != run.questions) {
+        return vec![Effect::Ignored { why: "that question is no longer open" }];
+    }
+    let question = question.clone();
+    run.reminders = 0;
+    if !matches!(question, Question::PromptChanged { .. }) {
+        // Somebody has looked at where it stands; a word about the prompt does not say so.
+        run.crashes = 0;
+    }
+    let decision = Decision::parse(&answer.text, &question);
+    match &question {
+        Question::Asked { call, .. } => {
+            unpause(run);
+            settle_call(run, call, answer.text.clone(), false)
+        }
+        Question::UnsafeCall { call, .. } => on_unsafe(run, call, &question, decision),
+        Question::Approval { .. } => approval::on_answered(run, &question, &answer.text),
+        Question::ContextFull => {
+            if decision == Some(Decision::Stop) {
+                return give_up(run);
+            }
+            let words = (decision != Some(Decision::KeepGoing)).then(|| (answer.by, answer.text.clone()));
+            unpause(run);
+            compaction::on_direction(run, words)
+        }
+        Question::Circling { .. } => on_direction(run, answer, decision),
+        Question::Paused { .. } | Question::Agents => {
+            vec![Effect::Ignored { why: "nothing was asked" }]
+        }
+        Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
+            if decision == Some(Decision::GiveUp) {
+                return give_up(run);
+            }
+            if decision != Some(Decision::CarryOn) {
+                return vec![Effect::AskHuman(question)];
+            }
+            if let Question::PromptChanged { system } = question {
+                run.system_seen = system;
+            }
+            unpause(run);
+            resume::reopen(run)
+        }
+    }
+}
+
+/// A person says what became of a call that nobody knows of; anything else asks again.
+fn on_unsafe(run: &mut Active, call: &CallId, question: &Question, decision: Option<Decision>) -> Vec<Effect> {
+    if decision == Some(Decision::Happened) {
+        unpause(run);
+        return settle_call(run, call, texts::HAPPENED.to_owned(), false);
+    }
+    if decision == Some(Decision::RunAgain) {
+        return run_again(run, call);
+    }
+    if decision == Some(Decision::GiveUp) {
+        return give_up(run);
+    }
+    vec![Effect::AskHuman(question.clone())]
+}
+
+/// What a person can decide about a run that stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The call took effect.
+    Happened,
+    /// Make the call again.
+    RunAgain,
+    /// Go on.
+    CarryOn,
+    /// End the run.
+    GiveUp,
+    /// Make this call, this once.
+    Approve,
+    /// Make it, and do not ask about this tool again.
+    Always,
+    /// Make it, and do not ask about this tool again in this run, until it reads something new (row N6).
+    ThisRun,
+    /// Do not make it.
+    Deny,
+    /// Go on with less of the context (row B5).
+    KeepGoing,
+    /// End the run that has no room left.
+    Stop,
+}
+
+impl Decision {
+    /// The decisions a question offers, in the order of their numbers.
+    #[must_use]
+    pub fn offered(question: &Question) -> &'static [Self] {
+        match question {
+            Question::Approval { grantable: true, .. } => &[Self::Approve, Self::Always, Self::Deny],
+            Question::Approval { concern, .. } if concern.this_run => &[Self::Approve, Self::ThisRun, Self::Deny],
+            Question::Approval { .. } => &[Self::Approve, Self::Deny],
+            Question::ContextFull => &[Self::KeepGoing, Self::Stop],
+            Question::Asked { .. } | Question::Paused { .. } | Question::Agents => &[],
+            Question::UnsafeCall { .. } => &[Self::Happened, Self::RunAgain, Self::GiveUp],
+            Question::PromptChanged { .. }
+            | Question::Mismatch(_)
+            | Question::CrashLoop
+            | Question::Circling { .. } => &[Self::CarryOn, Self::GiveUp],
+        }
+    }
+
+    /// Its label.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Happened => "it happened",
+            Self::RunAgain => "run it again",
+            Self::CarryOn => "carry on",
+            Self::GiveUp => "give up",
+            Self::Approve => "approve",
+            Self::Always => "always",
+            Self::ThisRun => "yes, for this run",
+            Self::Deny => "deny",
+            Self::KeepGoing => "keep going",
+            Self::Stop => "stop",
+        }
+    }
+
+    /// Whether words that name none of the decisions are an answer too: a direction to take.
+    #[must_use]
+    pub fn takes_words(question: &Question) -> bool {
+        match question {
+            Question::Asked { .. } | Question::ContextFull | Question::Circling { .. } => true,
+            Question::Paused { .. }
+            | Question::Agents
+            | Question::Approval { .. }
+            | Question::UnsafeCall { .. }
+            | Question::PromptChanged { .. }
+            | Question::Mismatch(_)
+            | Question::CrashLoop => false,
+        }
+    }
+
+    /// The decision that `text` names: by label, by number, or, for an approval, in a few more words.
+    #[must_use]
+    pub fn parse(text: &str, question: &Question) -> Option<Self> {
+        let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
+        let offered = Self::offered(question);
+        let by_number = said.parse::<usize>().ok().and_then(|number| offered.get(number.checked_sub(1)?));
+        let named = by_number.or_else(|| offered.iter().find(|decision| decision.label() == said)).copied();
+        named.or_else(|| match question {
+            Question::Approval { .. } => approval::words::decision(text),
+            Question::Asked { .. }
+            | Question::UnsafeCall { .. }
+            | Question::PromptChanged { .. }
+            | Question::Mismatch(_)
+            | Question::CrashLoop
+            | Question::ContextFull
+            | Question::Circling { .. }
+            | Question::Agents
+            | Question::Paused { .. } => None,
+        })
+    }
+}
+
+/// Back to what was open when the question came up.
+pub(super) fn unpause(run: &mut Active) {
+    run.phase = match std::mem::replace(&mut run.phase, Phase::Replied) {
+        Phase::Waiting { paused: Paused::Call(call), .. } => Phase::Calling(call),
+        Phase::Waiting { paused: Paused::Batch(batch), .. } => Phase::Acting(batch),
+        Phase::Waiting { paused: Paused::Nothing, .. } => Phase::Replied,
+        other @ (Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_)) => other,
+    };
+}
+
+/// Row B3: a person says how a run goes on that went in circles.
+fn on_direction(run: &mut Active, answer: &Answer, decision: Option<Decision>) -> Vec<Effect> {
+    if decision == Some(Decision::GiveUp) {
+        return give_up(run);
+    }
+    if decision == Some(Decision::CarryOn) {
+        run.transcript.push(Message::user(guards::CARRY_ON));
+    } else {
+        run.transcript.push_from(answer.by, answer.text.clone());
+    }
+    run.guard.calm();
+    unpause(run);
+    ending::go_on(run)
+}
+
+fn settle_call(run: &mut Active, call: &CallId, text: String, is_error: bool) -> Vec<Effect> {
+    if let Phase::Acting(batch) = &mut run.phase {
+        batch.finish(call, text, is_error);
+    }
+    tools::settle(run)
+}
+
+/// A call that a person did not let through (row D6).
+pub(super) fn deny_call(run: &mut Active, call: &CallId, reason: String) -> Vec<Effect> {
+    if let Phase::Acting(batch) = &mut run.phase {
+        batch.deny(call, reason);
+    }
+    tools::settle(run)
+}
+
+/// The person wants the call made again.
+fn run_again(run: &mut Active, id: &CallId) -> Vec<Effect> {
+    unpause(run);
+    if let Some(by) = run.pause {
+        // Nothing is started now: it is asked about again when the run goes on.
+        return pause::stand_still(by);
+    }
+    if let Phase::Acting(batch) = &mut run.phase
+        && let Some(open) = batch.find(id)
+        && let Progress::Doubtful { attempt } = open.progress
+    {
+        let attempt = attempt + 1;
+        open.progress = Progress::Started { attempt };
+        return vec![Effect::RunTool { call: open.call.clone(), attempt, delay_ms: 0 }];
+    }
+    tools::settle(run)
+}
+
+fn give_up(run: &mut Active) -> Vec<Effect> {
+    ending::close(run, texts::GIVEN_UP_CALL);
+    vec![Effect::Reply(Reply::Notice { text: texts::GIVEN_UP.to_owned() }), Effect::End(End::GivenUp)]
+}

@@ -1,0 +1,389 @@
+//! The model's replies and failures (rows A5, A7, E2, E4, E13).
+//!
+//! | failure | then | and then |
+//! |---|---|---|
+//! | rate limit, overloaded | the wait that the provider names (≤ 60 s), once; without one 1, 2, 4 s | the next model |
+//! | rate limit, overloaded, with a longer wait | the next model | |
+//! | timeout, network, server, malformed | 2 s, once | the next model |
+//! | auth, billing, unknown model, resting, bad request | the next model | |
+//! | too long | less of the context, up to three times ([`compaction`]) | the next model |
+//! | refused | told | |
+//! | refused or a bad request, with pictures shown | the same without the pictures, once | as above |
+//!
+//! Each request goes through all models, beginning with the one that answered last. If none answers and some only rest,
+//! they are asked all the same: nobody is told of an outage that nobody has looked at. The chat is told when another
+//! model answers (`projection.rs`), and what went wrong if none does.
+
+use std::ops::RangeInclusive;
+
+use crate::machine::batch::Batch;
+use crate::machine::begun::Rules;
+use crate::machine::effect::{Chain, Effect, ModelCall, Purpose};
+use crate::machine::ending;
+use crate::machine::event::{End, Event, Reply};
+use crate::machine::note::Phantom;
+use crate::machine::state::{Active, Failure, Phase, Unfinished};
+use crate::machine::texts::Cut;
+use crate::machine::truth::{self, Check};
+use crate::machine::{approval, compaction, declared, draft, guards, reach, texts, tools};
+use hob_core::domain::ids::CallId;
+use hob_model::error::ErrorClass;
+use hob_model::message::{Completion, Message, ReplyPart, StopReason};
+
+/// The longest wait that a provider may ask for (row A7).
+const RETRY_AFTER_MAX_MS: u64 = 60_000;
+/// The wait before a transient failure's one repetition (row A7).
+const TRANSIENT_DELAY_MS: u64 = 2_000;
+/// How often a busy provider is asked again (row E2).
+const BUSY_RETRIES: u32 = 3;
+/// The first wait for a busy provider; each is twice the one before (row E2). The driver adds jitter.
+const BUSY_DELAY_MS: u64 = 1_000;
+/// How often a reply that was cut off is continued (row E4).
+const CONTINUATIONS_MAX: u32 = 5;
+/// The shortest and the longest repetition at a seam that is taken for one.
+const OVERLAP_CHARS: RangeInclusive<usize> = 20..=400;
+
+/// A whole reply came.
+pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effect> {
+    let Phase::Calling(call) = &run.phase else {
+        return vec![Effect::Ignored { why: "no model was asked" }];
+    };
+    let purpose = call.purpose;
+    if purpose == Purpose::Summary {
+        return vec![Effect::Ignored { why: "a summary was asked for" }];
+    }
+    let billed = run.billed(call, completion);
+    run.cost = run.cost.plus(run.price(call.model, &billed).unwrap_or_default());
+    run.usage.add(billed);
+    let wants_tools = purpose == Purpose::Work && completion.calls().next().is_some();
+    let text = completion.text();
+    // A model that has nothing to add to what was cut off has said it all.
+    let nothing = text.trim().is_empty() && run.unfinished.text.trim().is_empty();
+    if nothing && !wants_tools {
+        return on_failed(run, ErrorClass::Malformed, texts::EMPTY_REPLY, None);
+    }
+    run.crashes = 0;
+    run.course.too_long = 0;
+    run.cycles += 1;
+    // What was cut off before goes on after the tools, or after what joins: nothing of it is left untold.
+    if wants_tools {
+        if run.truth.is_open() {
+            // What the model goes by from here on has been said.
+            run.truth.aside().into_iter().for_each(|message| run.transcript.push(message));
+            run.truth.settle();
+        }
+        return act(run, completion);
+    }
+    let choice = call.choice.clone();
+    if let Some(effects) = guards::overrule(run, &choice, spoken(completion)) {
+        return effects;
+    }
+    match run.truth.settle() {
+        Some(first) if truth::keeps(&text) => conclude(run, &first, Look::Kept),
+        // What is written anew stands for all that was said before.
+        Some(_) => {
+            run.unfinished = Unfinished::default();
+            conclude(run, completion, Look::Fresh)
+        }
+        None => conclude(run, completion, Look::Fresh),
+    }
+}
+
+/// Whether a reply has been looked at once more, and may stand (row E10).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Fresh,
+    Kept,
+}
+
+/// A reply without calls: it goes on, or is looked at again, or is the last word.
+fn conclude(run: &mut Active, completion: &Completion, look: Look) -> Vec<Effect> {
+    let text = completion.text();
+    let mut effects: Vec<Effect> = match look {
+        Look::Fresh => guards::on_words(run, &text).into_iter().collect(),
+        Look::Kept => Vec::new(),
+    };
+    let circling = !effects.is_empty();
+    let whole = joined(&run.unfinished.text, &text);
+    if !circling && let Some(next) = declared::on_reply(run, completion, &whole) {
+        return next;
+    }
+    if !run.steering.is_empty() {
+        run.transcript.push(Message::Assistant { parts: spoken(completion) });
+        effects.extend(ending::go_on(run));
+        return effects;
+    }
+    let cut_off = completion.stop == StopReason::MaxTokens;
+    let silent = is_silence(&whole);
+    if cut_off && !silent && may_continue(run) && !circling {
+        effects.extend(go_on_talking(run, completion));
+        return effects;
+    }
+    if let Some(settling) = draft::before_last_word(run, completion) {
+        effects.extend(settling);
+        return effects;
+    }
+    if !silent && !cut_off && truth::must_look(run, &whole) {
+        let said = Completion { parts: spoken(completion), ..completion.clone() };
+        effects.push(Effect::Note(Box::new(Event::PhantomCaught(Phantom { text: whole }))));
+        run.truth = Check::Open(Box::new(said));
+        effects.extend(ending::ask(run, run.call_for(Purpose::Work)));
+        return effects;
+    }
+    let cut = if cut_off && circling { Cut::Circling } else { Cut::of(cut_off) };
+    effects.extend(last_word(run, completion, (whole.trim(), cut), look));
+    effects
+}
+
+/// The reply is told: `text` is all of it.
+fn last_word(run: &mut Active, completion: &Completion, (text, cut): (&str, Cut), look: Look) -> Vec<Effect> {
+    let reply = if is_silence(text) { Reply::Silence } else { answer(run, text, cut, look) };
+    run.sealed = completion.parts.iter().filter(|part| matches!(part, ReplyPart::Sealed(_))).cloned().collect();
+    vec![Effect::Reply(reply), Effect::End(End::Completed)]
+}
+
+/// The last word, with what the record has to add to it.
+fn answer(run: &Active, text: &str, cut: Cut, look: Look) -> Reply {
+    let told = texts::answer(text, cut);
+    if run.rules < Rules::THIRD {
+        return Reply::Answer { text: told };
+    }
+    let phantom = look == Look::Fresh && truth::still_claims(run, text);
+    let phantom = phantom.then(|| truth::NOTHING_CHANGED.to_owned());
+    Reply::Answer { text: texts::with_record(told, truth::shortfall(run, text).or(phantom)) }
+}
+
+/// May a reply that was cut off be continued once more (row E4)?
+pub(super) fn may_continue(run: &Active) -> bool {
+    run.rules >= Rules::SECOND && run.unfinished.times < CONTINUATIONS_MAX
+}
+
+/// Row E13: exactly one of the two words.
+pub(super) fn is_silence(text: &str) -> bool {
+    texts::SILENT.contains(&text.trim())
+}
+
+/// Row E4: the words so far stand in the history, and the model is asked for the rest.
+fn go_on_talking(run: &mut Active, completion: &Completion) -> Vec<Effect> {
+    run.unfinished.text = joined(&run.unfinished.text, &completion.text());
+    run.unfinished.times += 1;
+    run.transcript.push(Message::Assistant { parts: spoken(completion) });
+    run.transcript.push(Message::user(texts::GO_ON_TALKING));
+    let purpose = match &run.phase {
+        Phase::Calling(call) => call.purpose,
+        Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => Purpose::Work,
+    };
+    ending::ask(run, run.call_for(purpose))
+}
+
+/// The reply without the calls that nobody carries out.
+pub(super) fn spoken(completion: &Completion) -> Vec<ReplyPart> {
+    completion.parts.iter().filter(|part| !matches!(part, ReplyPart::Call(_))).cloned().collect()
+}
+
+/// Two pieces of one reply; what the second repeats of the first is said once.
+pub(super) fn joined(before: &str, more: &str) -> String {
+    let ends = more.char_indices().map(|(at, _)| at).chain([more.len()]).enumerate();
+    let ends = ends.skip(*OVERLAP_CHARS.start()).take_while(|(chars, _)| OVERLAP_CHARS.contains(chars));
+    let repeated = ends.map(|(_, end)| end).filter(|&end| before.ends_with(&more[..end])).last();
+    format!("{before}{}", &more[repeated.unwrap_or(0)..])
+}
+
+/// The reply wants tools: its calls get ids that are unique in the run, whatever the provider sent.
+fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
+    run.iterations += 1;
+    let mut reply = completion.parts.clone();
+    let calls = reply.iter_mut().filter_map(|part| match part {
+        ReplyPart::Call(call) => Some(call),
+        ReplyPart::Text { .. } | ReplyPart::Sealed(_) => None,
+    });
+    for (index, call) in calls.enumerate() {
+        call.id = CallId::new(run.cycles, index);
+    }
+    let batch = Batch::new(reply, std::mem::take(&mut run.assessed));
+    let batch = reach::count(run, batch);
+    run.phase = Phase::Acting(if run.rules >= Rules::FOURTH { batch.meaning(&run.tools) } else { batch });
+    match guards::before(run) {
+        guards::Look::Stop(effects) => effects,
+        guards::Look::Pass(mut effects) => {
+            draft::before_batch(run);
+            approval::hold(run);
+            effects.extend(tools::settle(run));
+            effects
+        }
+    }
+}
+
+/// Pictures were shown, and they may be why it was refused: what a provider does not take must not end the conversation in
+/// which it was sent. From here on words stand for them in what this model is asked, the same request first of all; that is a
+/// call of its own, on record and on the bill like any other.
+pub(super) fn without_pictures(run: &mut Active, class: ErrorClass, pictures: bool) -> Option<Vec<Effect>> {
+    let Phase::Calling(call) = &run.phase else { return None };
+    let may_be_why = pictures && matches!(class, ErrorClass::BadRequest | ErrorClass::Refused);
+    if !may_be_why || call.purpose == Purpose::Summary || call.blind {
+        return None;
+    }
+    let call = call.clone();
+    run.blind.insert(call.model);
+    let chain = Chain { blinded: true, ..call.chain };
+    Some(ending::ask(run, ModelCall { chain, ..run.call_for(call.purpose) }))
+}
+
+/// The call failed: wait and repeat, ask the next model, or tell the person.
+pub(super) fn on_failed(
+    run: &mut Active,
+    class: ErrorClass,
+    message: &str,
+    retry_after_ms: Option<u64>,
+) -> Vec<Effect> {
+    let Phase::Calling(call) = &run.phase else {
+        return vec![Effect::Ignored { why: "no model was asked" }];
+    };
+    if call.purpose == Purpose::Summary {
+        return vec![Effect::Ignored { why: "a summary was asked for" }];
+    }
+    let call = call.clone();
+    if class == ErrorClass::ContextTooLong
+        && run.rules >= Rules::THIRD
+        && let Some(trimmed) = compaction::on_too_long(run)
+    {
+        // The same model: with less to read it may take it.
+        let mut effects = vec![trimmed];
+        effects.extend(ending::ask(run, ModelCall { chain: call.chain, ..run.call_for(call.purpose) }));
+        return effects;
+    }
+    let remedy = if run.rules >= Rules::SECOND {
+        remedy(class, call.failures, retry_after_ms)
+    } else {
+        first_remedy(class, call.failures, retry_after_ms)
+    };
+    if run.failure.is_none() || says_more(run, &call, class) {
+        run.failure = Some(Failure { class, message: message.to_owned() });
+    }
+    let next = match remedy {
+        Remedy::Wait(delay_ms) => Some(ModelCall { delay_ms, failures: call.failures + 1, ..call }),
+        Remedy::FallBack if run.rules >= Rules::SECOND => next_model(run, &call, class),
+        Remedy::FallBack => first_fall_back(run, call.purpose),
+        Remedy::Tell => None,
+    };
+    match next {
+        Some(call) => ending::ask(run, call),
+        None => give_up(run),
+    }
+}
+
+/// Whether this failure is what a person should hear of, rather than the one before: of the model that was to answer, not
+/// of those that stood in for it, and of why it rests, not that it does. What is refused is told whoever refuses it.
+fn says_more(run: &Active, call: &ModelCall, class: ErrorClass) -> bool {
+    let decides = call.model == 0 || class == ErrorClass::Refused || run.rules < Rules::SECOND;
+    decides && class != ErrorClass::Resting
+}
+
+/// The reply that was to be looked at again, where nobody can look at it any more: it is told, with what the record says.
+pub(super) fn unlooked(run: &mut Active) -> Option<Vec<Effect>> {
+    let first = run.truth.settle()?;
+    ending::close(run, texts::INTERRUPTED);
+    let whole = joined(&run.unfinished.text, &first.text());
+    Some(last_word(run, &first, (whole.trim(), Cut::Whole), Look::Fresh))
+}
+
+/// No model answers: the person gets what there is, or what went wrong.
+fn give_up(run: &mut Active) -> Vec<Effect> {
+    if let Some(told) = unlooked(run) {
+        return told;
+    }
+    ending::close(run, texts::INTERRUPTED);
+    let (class, message) =
+        run.failure.as_ref().map_or((ErrorClass::Server, ""), |failure| (failure.class, failure.message.as_str()));
+    let told = run.notebook.below(&texts::model_failed(class, message));
+    let reply = if run.unfinished.text.trim().is_empty() {
+        Reply::Notice { text: told }
+    } else {
+        Reply::Answer { text: format!("{}\n\n({told})", run.unfinished.text.trim()) }
+    };
+    vec![Effect::Reply(reply), Effect::End(End::Failed { why: class.name().to_owned() })]
+}
+
+enum Remedy {
+    Wait(u64),
+    FallBack,
+    Tell,
+}
+
+/// The table above.
+fn remedy(class: ErrorClass, failures: u32, retry_after_ms: Option<u64>) -> Remedy {
+    match class {
+        ErrorClass::RateLimit | ErrorClass::Overloaded => match retry_after_ms {
+            Some(wait) if wait > RETRY_AFTER_MAX_MS || failures > 0 => Remedy::FallBack,
+            Some(wait) => Remedy::Wait(wait),
+            None if failures < BUSY_RETRIES => Remedy::Wait(BUSY_DELAY_MS << failures),
+            None => Remedy::FallBack,
+        },
+        ErrorClass::Timeout | ErrorClass::Network | ErrorClass::Server | ErrorClass::Malformed => {
+            if failures == 0 {
+                Remedy::Wait(TRANSIENT_DELAY_MS)
+            } else {
+                Remedy::FallBack
+            }
+        }
+        ErrorClass::Auth
+        | ErrorClass::Billing
+        | ErrorClass::UnknownModel
+        | ErrorClass::Resting
+        | ErrorClass::BadRequest
+        | ErrorClass::ContextTooLong => Remedy::FallBack,
+        ErrorClass::Refused => Remedy::Tell,
+    }
+}
+
+/// The next of the run's models for this same request, round and round but each once; then all again, if some rest.
+fn next_model(run: &mut Active, call: &ModelCall, class: ErrorClass) -> Option<ModelCall> {
+    let chain = Chain {
+        passed: call.chain.passed + 1,
+        rested: call.chain.rested || class == ErrorClass::Resting,
+        forced: call.chain.forced,
+        blinded: false,
+    };
+    if chain.passed < run.models.len() {
+        run.model = (call.model + 1) % run.models.len();
+        return Some(ModelCall { chain, ..run.call_for(call.purpose) });
+    }
+    if !chain.rested || chain.forced || run.models.is_empty() {
+        return None;
+    }
+    run.model = 0;
+    Some(ModelCall { chain: Chain { forced: true, ..Chain::default() }, ..run.call_for(call.purpose) })
+}
+
+/// The first edition of the rules: row A7 alone.
+fn first_remedy(class: ErrorClass, failures: u32, retry_after_ms: Option<u64>) -> Remedy {
+    match class {
+        ErrorClass::RateLimit
+        | ErrorClass::Overloaded
+        | ErrorClass::Timeout
+        | ErrorClass::Network
+        | ErrorClass::Server
+        | ErrorClass::Malformed => {
+            if failures == 0 {
+                Remedy::Wait(retry_after_ms.unwrap_or(TRANSIENT_DELAY_MS).min(RETRY_AFTER_MAX_MS))
+            } else {
+                Remedy::FallBack
+            }
+        }
+        ErrorClass::UnknownModel | ErrorClass::Resting => Remedy::FallBack,
+        ErrorClass::Auth
+        | ErrorClass::Billing
+        | ErrorClass::ContextTooLong
+        | ErrorClass::Refused
+        | ErrorClass::BadRequest => Remedy::Tell,
+    }
+}
+
+/// The first edition went through the models once in a run.
+fn first_fall_back(run: &mut Active, purpose: Purpose) -> Option<ModelCall> {
+    if run.model + 1 >= run.models.len() {
+        return None;
+    }
+    run.model += 1;
+    Some(run.call_for(purpose))
+}

@@ -1,0 +1,140 @@
+//! What the machine notes on record beside its effects: each is an event with its row's name (row B13).
+
+use serde::{Deserialize, Serialize};
+
+use hob_core::domain::ids::CallId;
+
+/// A tool that failed in passing is run again (row B1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolRetry {
+    /// Which call.
+    pub call: CallId,
+    /// The attempt to come.
+    pub attempt: u32,
+    /// The wait before it.
+    pub delay_ms: u64,
+}
+
+/// A guard saw a circle (rows B2, A11, E6).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detection {
+    /// Which.
+    pub circle: Circle,
+    /// The tool that goes in it, if one does.
+    pub tool: Option<String>,
+    /// How often, in the window.
+    pub seen: u32,
+    /// What was done about it.
+    pub verdict: Verdict,
+}
+
+/// A way to go in circles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Circle {
+    /// The same call again and again (row B2).
+    Identical,
+    /// One tool with ever other arguments, and nothing new (row B2).
+    Pattern,
+    /// One tool with similar arguments, in a row (row A11).
+    Stall,
+    /// Two tools in turn, and nothing new.
+    PingPong,
+    /// The same words again (row A11).
+    RepeatedReply,
+}
+
+/// What a guard decides about a call (row E6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It goes its way.
+    Allow,
+    /// Its result carries a warning.
+    Warn,
+    /// It is not run: its result is an error.
+    Block,
+    /// The loop ends.
+    Break,
+}
+
+/// A guard went a step further (row B3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Escalation {
+    /// The step.
+    pub step: EscalationStep,
+    /// The tool that the model must call next, if one.
+    pub forced: Option<String>,
+}
+
+/// The steps of row B3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EscalationStep {
+    /// A word to the model.
+    Nudge,
+    /// It must call another tool.
+    Directive,
+    /// It must ask a person.
+    AskHuman,
+}
+
+/// A reply claimed a deed that no tool did, and the model was asked again (row E10).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phantom {
+    /// The reply's words.
+    pub text: String,
+}
+
+/// The older part of the context was put away (rows B4, D3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// How.
+    pub means: CompactionMeans,
+    /// Messages that are no longer shown as they were.
+    pub messages: u32,
+    /// The request's tokens before.
+    pub tokens_before: u64,
+    /// And after.
+    pub tokens_after: u64,
+}
+
+/// How the older part was put away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionMeans {
+    /// A model summed it up.
+    Summary,
+    /// It is left out: there is no summary, or a useless one.
+    Truncation,
+    /// The rolling window moved on.
+    Window,
+}
+
+/// A recovery from a full window (row B5).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// The step of the ladder.
+    pub step: RecoveryStep,
+    /// The how-manieth of the run.
+    pub number: u32,
+}
+
+/// The steps of row B5.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecoveryStep {
+    /// R1.
+    Compact,
+    /// R2.
+    DeepPrune,
+    /// R3.
+    AskHuman,
+}
+
+/// A declared loop came to its declared end (row D2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terminated {
+    /// Which of the persona's conditions, from 0; none: the cycles were used up, and no condition says so.
+    pub condition: Option<u32>,
+}

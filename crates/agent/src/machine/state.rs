@@ -1,0 +1,482 @@
+//! What is true of a run now: nothing but the fold of its events.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::machine::around;
+use crate::machine::batch::Batch;
+use crate::machine::begun::{Begun, Billing, Character, Context, Limits, PastMessage, Room, Rules};
+use crate::machine::compaction::{self, Course, View};
+use crate::machine::declared;
+use crate::machine::digest::Digest;
+use crate::machine::effect::{Chain, ModelCall, Purpose};
+use crate::machine::event::{Accepted, End, Order, Steered};
+use crate::machine::fingerprint;
+use crate::machine::guards::watch::Watch;
+use crate::machine::ledger::Ledger;
+use crate::machine::notebook::Notebook;
+use crate::machine::policy::Policy;
+use crate::machine::question::Question;
+use crate::machine::status::Status;
+use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};
+use crate::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
+use crate::machine::truth::Check;
+use hob_core::domain::draft::Draft;
+use hob_core::domain::ids::UserId;
+use hob_core::domain::money::Money;
+use hob_core::domain::origin::Taint;
+use hob_core::domain::tools::{Assessment, ToolFacts};
+use hob_model::error::ErrorClass;
+use hob_model::message::{Completion, Message, ReplyPart, Usage};
+use hob_model::price::{self, Rates};
+use hob_model::provider::ToolChoice;
+use hob_model::tokens;
+
+/// A rough rule for English text, used only where no provider has counted.
+const CHARS_PER_TOKEN: u64 = 4;
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each lane at work: a box would save nothing that counts"
+)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
+pub enum State {
+    /// Nothing has happened yet.
+    Empty,
+    /// Accepted, and waiting for the lane.
+    Queued(Accepted),
+    /// It has, or had, the lane.
+    Active(Box<Active>),
+    /// Over before it got the lane.
+    Closed(End),
+}
+
+/// A run that has begun. Every field has a form for [`fingerprint`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Active {
+    /// What it answers.
+    pub input: Accepted,
+    /// The fixed part of its requests.
+    pub context: Context,
+    /// Its numbers; `iterations` grows by request.
+    pub limits: Limits,
+    /// Whom to ask.
+    pub models: Vec<String>,
+    /// The one asked now.
+    pub model: usize,
+    /// What may be run twice.
+    pub idempotent: BTreeSet<String>,
+    /// What is known of the tools.
+    pub tools: BTreeMap<String, ToolFacts>,
+    /// What needs no approval any more, in the words in which it was granted.
+    pub granted: BTreeSet<String>,
+    /// What is known of the calls of the reply that comes next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assessed: Vec<Assessment>,
+    /// What it has read that nobody vouches for (row N6).
+    #[serde(skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
+    /// Whether one of its models sees pictures.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sees: bool,
+    /// Which of its models have refused its pictures.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub blind: BTreeSet<usize>,
+    /// What it has read of that, by its hash.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub read: BTreeSet<Digest>,
+    /// The tools that it may call all the same, until it reads something new, and the cycle in which somebody said so: the
+    /// calls of later ones are meant.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub excused: BTreeMap<String, u32>,
+    /// How often it looked at which site unasked, since it has read anything that nobody vouches for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reached: BTreeMap<String, u32>,
+    /// What it has changed in its draft of the workspace, and nobody has settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Box<Draft>>,
+    /// How many drafts were settled; the next one's number.
+    pub drafts: u32,
+    /// The numbers and switches it goes by, from the third edition of the rules on.
+    #[serde(serialize_with = "fingerprint::policy")]
+    pub policy: Policy,
+    /// The history that goes along, message by message.
+    pub past: Vec<PastMessage>,
+    /// The room for it, and what went before it.
+    pub room: Room,
+    /// What of the history and the transcript is shown.
+    pub view: View,
+    /// What was done to keep it within the window.
+    pub course: Course,
+    /// Who Hob is in it.
+    pub persona: Option<Character>,
+    /// What was said in it.
+    #[serde(serialize_with = "fingerprint::transcript")]
+    pub transcript: Transcript,
+    /// Replies of the model so far.
+    pub cycles: u32,
+    /// Of those, how many wanted tools.
+    pub iterations: u32,
+    /// Tokens of all its model calls.
+    pub usage: Usage,
+    /// What they cost, as far as prices are known.
+    pub cost: Money,
+    /// What its models cost, and how they count.
+    pub billing: Billing,
+    /// A budget that the next model call would overrun.
+    pub budget: Option<BudgetStop>,
+    /// A quota that the next model call would overrun.
+    pub quota: Option<QuotaStop>,
+    /// Messages that join at the next boundary.
+    pub steering: Vec<Steered>,
+    /// The soft limit has passed.
+    pub soft_limit: bool,
+    /// Somebody wants it to end.
+    pub cancel: Option<CancelReason>,
+    /// Somebody wants it to stand still at its next safe boundary.
+    pub pause: Option<UserId>,
+    /// The edition of the rules it goes by.
+    pub rules: Rules,
+    /// A reply that was cut off and is being continued (row E4).
+    pub unfinished: Unfinished,
+    /// What the model sealed with its last words: it goes into the history with them.
+    pub sealed: Vec<ReplyPart>,
+    /// Why the model that was to answer did not, while that matters.
+    pub failure: Option<Failure>,
+    /// Whether it goes in circles (rows A11, B2, B3).
+    pub guard: Watch,
+    /// What its tools changed, and what they did not.
+    pub ledger: Ledger,
+    /// Whether its last word has been held against the record (row E10).
+    #[serde(skip_serializing_if = "Check::is_unasked")]
+    pub truth: Check,
+    /// The system prompt's hash that the run is known to go on with.
+    pub system_seen: Digest,
+    /// How often the process died since something new was learnt.
+    pub crashes: u32,
+    /// The daemon stopped in good order: the next resumption follows no crash.
+    pub suspended: bool,
+    /// How many questions were asked; the last one's number.
+    pub questions: u32,
+    /// How often the open one was put again because nobody answered.
+    #[serde(skip_serializing_if = "is_none")]
+    pub reminders: u32,
+    /// What it noted for itself (row B12).
+    pub notebook: Notebook,
+    /// Why the model was asked for its last turn, if it was: what follows completes nothing.
+    pub last_turn: Option<Purpose>,
+    /// How often it spoke to a person.
+    pub told: u32,
+    /// Where it stands.
+    pub phase: Phase,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives it by reference")]
+const fn is_none(times: &u32) -> bool {
+    *times == 0
+}
+
+/// A model that did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// What one does about it.
+    pub class: ErrorClass,
+    /// What the provider said.
+    pub message: String,
+}
+
+/// What there is of a reply that the output limit cut off.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Unfinished {
+    /// The words so far; they are in the transcript.
+    pub text: String,
+    /// How often it was continued.
+    pub times: u32,
+}
+
+/// Where an active run stands, with what is true only there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
+pub enum Phase {
+    /// The model is asked.
+    Calling(ModelCall),
+    /// Tools are running.
+    Acting(Batch),
+    /// A person is asked.
+    Waiting {
+        /// What.
+        question: Question,
+        /// What was open when the question came up.
+        paused: Paused,
+    },
+    /// Told, about to end.
+    Replied,
+    /// Over.
+    Done(End),
+}
+
+impl Phase {
+    /// The open batch, be it running or paused.
+    pub(super) fn batch_mut(&mut self) -> Option<&mut Batch> {
+        match self {
+            Self::Acting(batch) | Self::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+            Self::Calling(_) | Self::Waiting { .. } | Self::Replied | Self::Done(_) => None,
+        }
+    }
+}
+
+/// What a waiting run goes back to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
+pub enum Paused {
+    /// A model call.
+    Call(ModelCall),
+    /// A batch of tool calls.
+    Batch(Batch),
+    /// Nothing: it was about to end.
+    Nothing,
+}
+
+impl Active {
+    /// A run that just got the lane, with its first message said.
+    #[must_use]
+    pub fn begin(input: Accepted, begun: Begun) -> Self {
+        let mut transcript = Transcript::default();
+        // A word about the conversation is no part of it.
+        if input.agent.is_some() {
+            // What an agent is told to do, no person has said.
+            transcript.push(Message::user(input.text.clone()));
+        } else if input.order != Order::Compact || begun.rules < Rules::THIRD {
+            let message = Message::user_with(around::told(&input, begun.at), input.pictures.as_slice());
+            transcript.push_said(input.principal.user, message);
+        }
+        let mut active = Self {
+            input,
+            system_seen: begun.context.system.clone(),
+            context: begun.context,
+            limits: begun.limits,
+            models: begun.models,
+            model: 0,
+            idempotent: begun.idempotent_tools.into_iter().collect(),
+            tools: begun.tools,
+            granted: begun.granted.into_iter().collect(),
+            assessed: Vec::new(),
+            reached: BTreeMap::new(),
+            taint: begun.taint,
+            sees: begun.sees,
+            blind: BTreeSet::new(),
+            read: BTreeSet::new(),
+            excused: BTreeMap::new(),
+            draft: None,
+            drafts: 0,
+            policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
+            past: begun.past,
+            room: begun.room,
+            view: View::default(),
+            course: Course::default(),
+            persona: begun.persona,
+            transcript,
+            cycles: 0,
+            iterations: 0,
+            usage: Usage::default(),
+            cost: Money::ZERO,
+            billing: begun.billing,
+            budget: None,
+            quota: None,
+            steering: Vec::new(),
+            soft_limit: false,
+            cancel: None,
+            pause: None,
+            rules: begun.rules,
+            unfinished: Unfinished::default(),
+            sealed: Vec::new(),
+            guard: Watch::default(),
+            ledger: Ledger::default(),
+            truth: Check::default(),
+            failure: None,
+            crashes: 0,
+            suspended: false,
+            questions: 0,
+            reminders: 0,
+            notebook: begun.notebook.map(|notebook| *notebook).unwrap_or_default(),
+            last_turn: None,
+            told: 0,
+            phase: Phase::Replied,
+        };
+        active.view = compaction::summary::carried(&active);
+        active.phase = Phase::Calling(active.call_model());
+        active
+    }
+
+    /// The model call that is due now: for work, or to wrap up when a limit is reached.
+    #[must_use]
+    pub fn call_model(&self) -> ModelCall {
+        let purpose = if self.soft_limit {
+            Purpose::WrapUpTime
+        } else if declared::of(self).is_none() && self.iterations >= self.limits.iterations {
+            Purpose::WrapUpIterations
+        } else {
+            Purpose::Work
+        };
+        self.call_for(purpose)
+    }
+
+    /// A model call for `purpose`.
+    #[must_use]
+    pub fn call_for(&self, purpose: Purpose) -> ModelCall {
+        let label = self.models.get(self.model).cloned().unwrap_or_default();
+        let choice = match (self.guard.force(), purpose) {
+            (Some(choice), Purpose::Work) => choice.clone(),
+            (Some(_) | None, Purpose::Work | Purpose::WrapUpTime | Purpose::WrapUpIterations | Purpose::Summary) => {
+                ToolChoice::Auto
+            }
+        };
+        let (aside, check, blind) = (self.truth.aside(), self.truth.is_open(), self.blind.contains(&self.model));
+        let counted = self.counted() + aside.iter().map(tokens::message).sum::<u64>();
+        let input_estimate = self.calibrated(counted);
+        let digest = self.request_digest(purpose, &label, &choice, &aside);
+        ModelCall {
+            purpose,
+            choice,
+            check,
+            blind,
+            model: self.model,
+            label,
+            delay_ms: 0,
+            failures: 0,
+            chain: Chain::default(),
+            digest,
+            counted,
+            input_estimate,
+            reserve: self.rates(self.model).map(|rates| price::most(input_estimate, self.billing.reply_tokens, &rates)),
+        }
+    }
+
+    /// The hash of everything that determines the request. What is usual adds nothing to it.
+    fn request_digest(&self, purpose: Purpose, label: &str, choice: &ToolChoice, aside: &[Message]) -> Digest {
+        let (context, purpose) = (canonical(&self.context), format!("{purpose:?}"));
+        let (choice, aside) = (Some(choice).filter(|choice| **choice != ToolChoice::Auto), Some(aside));
+        let choice = choice.map(canonical);
+        let aside = aside.filter(|aside| !aside.is_empty()).map(canonical);
+        let said = self.transcript.digest().0.as_bytes();
+        let mut parts: Vec<&[u8]> = vec![&context, said, purpose.as_bytes(), label.as_bytes()];
+        let view = (!self.view.is_whole()).then(|| canonical(&self.view));
+        let notes = self.notebook.message().map(|notes| canonical(&notes));
+        let blind = self.blind.contains(&self.model).then(|| b"without pictures".to_vec());
+        parts.extend([&view, &notes, &choice, &aside, &blind].into_iter().filter_map(|part| part.as_deref()));
+        Digest::of(REQUEST_SCHEME, &parts)
+    }
+
+    /// The tokens that the next request has, as counted here.
+    fn counted(&self) -> u64 {
+        if self.rules < Rules::SECOND {
+            return (self.context.chars + self.transcript.bytes()) / CHARS_PER_TOKEN;
+        }
+        let notes = self.notebook.message().map_or(0, |notes| tokens::message(&notes));
+        if self.view.is_whole() {
+            return self.billing.context_tokens + self.transcript.tokens() + notes;
+        }
+        compaction::size::request(self, &self.view) + notes
+    }
+
+    /// The same, as the model asked now counts (row B14).
+    #[must_use]
+    pub fn calibrated(&self, counted: u64) -> u64 {
+        self.calibrated_by(self.model, counted)
+    }
+
+    /// The same, as the run's `model`th model counts.
+    #[must_use]
+    pub fn calibrated_by(&self, model: usize, counted: u64) -> u64 {
+        self.billing.models.get(model).map_or(counted, |bill| counted.saturating_mul(bill.per_mille) / 1000)
+    }
+
+    /// What `usage` costs with the run's `model`th model; none: nobody knows.
+    #[must_use]
+    pub fn price(&self, model: usize, usage: &Usage) -> Option<Money> {
+        self.rates(model).map(|rates| price::cost(usage, &rates))
+    }
+
+    /// Are the prices of all its models known?
+    #[must_use]
+    pub fn is_priced(&self) -> bool {
+        (0..self.models.len()).all(|model| self.rates(model).is_some())
+    }
+
+    pub(super) fn rates(&self, model: usize) -> Option<Rates> {
+        self.billing.models.get(model)?.rates
+    }
+
+    /// What a reply is billed for: what its provider reports. Where it reports nothing, what the call was estimated to
+    /// read, and what came: such a reply is not free.
+    #[must_use]
+    pub fn billed(&self, call: &ModelCall, completion: &Completion) -> Usage {
+        let usage = completion.usage;
+        if usage.input_tokens > 0 {
+            return usage;
+        }
+        let written = tokens::message(&Message::Assistant { parts: completion.parts.clone() });
+        Usage { input_tokens: call.input_estimate, output_tokens: usage.output_tokens.max(written), ..usage }
+    }
+
+    /// Nobody will learn what the model call in flight cost: its estimate stands in.
+    pub fn lose_call(&mut self) {
+        if let Phase::Calling(call) = &self.phase {
+            let lost = Usage { input_tokens: call.input_estimate, ..Usage::default() };
+            self.cost = self.cost.plus(self.price(call.model, &lost).unwrap_or_default());
+            self.usage.add(lost);
+        }
+    }
+
+    /// What is set aside for the model call in flight.
+    #[must_use]
+    pub fn open_reserve(&self) -> Option<Money> {
+        self.open_call()?.reserve
+    }
+
+    /// The model call in flight.
+    #[must_use]
+    pub fn open_call(&self) -> Option<&ModelCall> {
+        match &self.phase {
+            Phase::Calling(call) => Some(call),
+            Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+        }
+    }
+
+    /// Is it over?
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        match &self.phase {
+            Phase::Done(end) => Some(end),
+            Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied => None,
+        }
+    }
+}
+
+impl State {
+    /// The state as the `runs` table shows it.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Empty | Self::Queued(_) => Status::Queued,
+            Self::Active(active) => match &active.phase {
+                Phase::Calling(_) | Phase::Acting(_) | Phase::Replied => Status::Running,
+                Phase::Waiting { .. } => Status::Waiting,
+                Phase::Done(end) => Status::of(end),
+            },
+            Self::Closed(end) => Status::of(end),
+        }
+    }
+
+    /// The run, once it has begun.
+    #[must_use]
+    pub fn active(&self) -> Option<&Active> {
+        match self {
+            Self::Empty | Self::Queued(_) | Self::Closed(_) => None,
+            Self::Active(active) => Some(active),
+        }
+    }
+}

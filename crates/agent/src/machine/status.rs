@@ -1,0 +1,62 @@
+//! How a run stands, in the words of the `runs` table.
+
+use crate::machine::event::End;
+
+/// A run's state as the `runs` table shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Waits for the lane.
+    Queued,
+    /// Has the lane.
+    Running,
+    /// Has the lane and waits for a person.
+    Waiting,
+    /// Over, answered.
+    Completed,
+    /// Over, by somebody's wish.
+    Cancelled,
+    /// Over, not done.
+    Failed,
+    /// Over before its turn.
+    Withdrawn,
+    /// Over: another run took its message.
+    Joined,
+}
+
+impl Status {
+    /// The stored name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+            Self::Withdrawn => "withdrawn",
+            Self::Joined => "joined",
+        }
+    }
+
+    /// The state that an end leaves.
+    #[must_use]
+    pub fn of(end: &End) -> Self {
+        match end {
+            End::Completed => Self::Completed,
+            End::Cancelled | End::GivenUp => Self::Cancelled,
+            End::Failed { .. } => Self::Failed,
+            End::Withdrawn => Self::Withdrawn,
+            End::Joined => Self::Joined,
+        }
+    }
+
+    /// Is it over?
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Queued | Self::Running | Self::Waiting => false,
+            Self::Completed | Self::Cancelled | Self::Failed | Self::Withdrawn | Self::Joined => true,
+        }
+    }
+}

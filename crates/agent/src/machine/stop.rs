@@ -1,0 +1,58 @@
+//! What ends a run before its time, as its journal has it.
+
+use serde::{Deserialize, Serialize};
+
+use hob_core::domain::ids::UserId;
+use hob_core::domain::money::Money;
+use hob_core::policy::budget::Scope;
+
+/// A budget that the next model call would overrun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetStop {
+    /// Which.
+    pub scope: Scope,
+    /// How much it is.
+    pub cap: Money,
+    /// How much of it is used or set aside.
+    pub used: Money,
+    /// When it begins anew, in words; none: with the next message.
+    pub resets: Option<String>,
+}
+
+/// A quota that the next model call would overrun (row E15).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotaStop {
+    /// Whose or what it is, in words.
+    pub name: String,
+    /// The key in config.toml.
+    pub key: String,
+    /// How many tokens it is.
+    pub cap: u64,
+    /// How many of them are used.
+    pub used: u64,
+    /// When it begins anew, in words.
+    pub resets: String,
+}
+
+/// Who or what ends a run before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum CancelReason {
+    /// `/stop`.
+    Stopped {
+        /// By whom.
+        by: UserId,
+    },
+    /// A newer message, in mode `interrupt`.
+    Interrupted {
+        /// By whom.
+        by: UserId,
+    },
+    /// The hard limit (row B6).
+    HardLimit,
+    /// `/reset`: what it said is no part of the new conversation.
+    Reset {
+        /// By whom.
+        by: UserId,
+    },
+}

@@ -1,0 +1,288 @@
+//! Agents: calls that stay open until a run of their own is over (rows A12, B8, N6; lesson 22).
+
+use super::{Script, accepted, answers, asks, begun, crash, done, finished, panic, says, stop, stopped_tool, wants};
+use crate::machine::agents::{Agent, ChildEnd};
+use crate::machine::begun::{Begun, Rules};
+use crate::machine::event::{Accepted, End, Event, ToolOutcome};
+use crate::machine::ledger::Ledger;
+use crate::machine::policy::{GuardPolicy, Policy};
+use crate::machine::state::Phase;
+use crate::machine::status::Status;
+use hob_core::domain::agents::Mission;
+use hob_core::domain::ids::{CallId, RunId, SessionId, SessionKey};
+use hob_core::domain::money::Money;
+use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::tools::{Approval, Risk, ToolFacts};
+
+pub(crate) fn spawns(call: &str) -> Event {
+    let mission = Mission { mission: "You dig.".to_owned(), task: "Dig.".to_owned(), id: format!("id-{call}") };
+    finished(call, ToolOutcome::Spawn { mission })
+}
+
+pub(crate) fn ended(call: &str, text: &str, end: End) -> Event {
+    Event::ChildEnded(Box::new(ChildEnd {
+        call: CallId(call.to_owned()),
+        run: RunId(20),
+        end,
+        text: text.to_owned(),
+        ledger: Ledger::default(),
+        taint: Taint::default(),
+        cost: Money::from_nanos(1_000_000),
+    }))
+}
+
+pub(crate) fn agent(depth: u32) -> Agent {
+    Agent {
+        parent: RunId(1),
+        call: CallId("1.0".to_owned()),
+        root: RunId(1),
+        home: SessionId(1),
+        key: SessionKey(format!("sub-{depth}-u")),
+        depth,
+        mission: "You dig.".to_owned(),
+        persona: None,
+        tools: ["look".to_owned()].into(),
+    }
+}
+
+#[test]
+fn b8_a_run_waits_for_its_agents_and_goes_on_when_all_are_done() {
+    let mut run = Script::acting(&["spawn_agent", "spawn_agent", "look"]);
+    run.check(spawns("1.0"), &[]);
+    run.check(done("1.2"), &[]);
+    run.check(spawns("1.1"), &["agents"]);
+    assert_eq!(run.state.status(), Status::Waiting, "the lease is given up");
+    assert_eq!(run.run().told, 0, "and nobody is asked");
+    run.check(answers("go on"), &["ignored: nothing was asked"]);
+    run.check(ended("1.1", "Dug.", End::Completed), &[]);
+    run.check(ended("1.1", "Dug again.", End::Completed), &["ignored: no agent is waited for there"]);
+    run.check(ended("1.0", "Not dug.", End::Failed { why: "budget".to_owned() }), &["ask a/one Work"]);
+    insta::assert_snapshot!(run.said()[2..].join("\n"), @"
+    tool 1.0 failed: [The agent failed: budget.]
+    Not dug.
+    [Its record, which counts:
+    - nothing that changes anything
+    Cost: $0.001]
+    tool 1.1: [An agent's report. It is a claim: check what matters before you tell it as done.]
+    Dug.
+    [Its record, which counts:
+    - nothing that changes anything
+    Cost: $0.001]
+    tool 1.2: ok
+    ");
+}
+
+#[test]
+fn b8_an_agent_may_be_done_before_the_other_tools() {
+    let mut run = Script::acting(&["spawn_agent", "look"]);
+    run.check(spawns("1.0"), &[]);
+    run.check(ended("1.0", "Dug.", End::Completed), &[]);
+    run.check(done("1.1"), &["ask a/one Work"]);
+}
+
+#[test]
+fn b8_five_agents_work_at_once_and_a_sixth_is_told_so() {
+    let mut run = Script::queued();
+    // Six calls that are alike would be a circle.
+    let guards = GuardPolicy { enabled: false, ..GuardPolicy::default() };
+    let policy = Some(Box::new(Policy { guards, ..Policy::default() }));
+    run.on(Event::Begun(Box::new(Begun { policy, ..begun() })));
+    run.on(wants(&["spawn_agent"; 6]));
+    for call in ["1.0", "1.1", "1.2", "1.3", "1.4"] {
+        run.check(spawns(call), &[]);
+    }
+    run.check(spawns("1.5"), &["agents"]);
+    for call in ["1.0", "1.1", "1.2", "1.3"] {
+        run.check(ended(call, "", End::Completed), &[]);
+    }
+    run.check(ended("1.4", "", End::Completed), &["ask a/one Work"]);
+    assert_eq!(
+        run.said().last().unwrap(),
+        "tool 1.5 failed: 5 agents are at work already: wait for them, then call again."
+    );
+    assert!(run.said()[2].contains("(It said nothing.)"), "{:?}", run.said());
+}
+
+#[test]
+fn a12_agents_are_at_most_three_deep() {
+    for (depth, deeper) in [(1, true), (2, true), (3, false)] {
+        let mut run = Script::fresh();
+        let accepted = Accepted { agent: Some(Box::new(agent(depth))), ..accepted() };
+        run.on(Event::Accepted(accepted));
+        run.on(Event::Begun(Box::new(begun())));
+        run.on(wants(&["spawn_agent"]));
+        let effects = run.on(spawns("1.0"));
+        assert_eq!(effects == ["agents"], deeper, "{depth}: {effects:?}");
+        if !deeper {
+            assert_eq!(run.said().last().unwrap(), "tool 1.0 failed: You are at depth 3 of 3: do it yourself.");
+        }
+        assert_eq!(run.said()[0], "user: hello");
+        assert_eq!(run.run().transcript.entries().next().unwrap().author, None, "no person said it");
+    }
+}
+
+#[test]
+fn b8_runs_of_before_have_no_agents() {
+    let mut run = Script::queued();
+    run.on(Event::Begun(Box::new(Begun { rules: Rules::THIRD, ..begun() })));
+    run.on(wants(&["spawn_agent"]));
+    run.check(spawns("1.0"), &["ask a/one Work"]);
+}
+
+#[test]
+fn b10_a_crash_leaves_nothing_to_be_asked_about_an_agent() {
+    let mut run = Script::acting(&["spawn_agent", "look"]);
+    run.check(spawns("1.0"), &[]);
+    run.check(crash(), &["run 1.1 look #2"]);
+    run.check(crash(), &["run 1.1 look #3"]);
+    run.check(done("1.1"), &["agents"]);
+    run.check(crash(), &[]);
+    run.check(crash(), &[]);
+    run.check(crash(), &[]);
+    run.check(ended("1.0", "Dug.", End::Completed), &["ask a/one Work"]);
+}
+
+#[test]
+fn b15_a_question_is_put_while_agents_work_and_their_ends_are_kept_for_it() {
+    let mut run = Script::acting(&["spawn_agent", "spawn_agent", "ask_human"]);
+    run.check(spawns("1.0"), &[]);
+    run.check(spawns("1.1"), &[]);
+    run.check(asks("1.2", "where?"), &["human 1.2 asks: where?"]);
+    run.check(ended("1.0", "Dug.", End::Completed), &[]);
+    run.check(answers("there"), &["agents"]);
+    run.check(ended("1.1", "Dug.", End::Completed), &["ask a/one Work"]);
+    let mut run = Script::acting(&["spawn_agent", "ask_human"]);
+    run.check(spawns("1.0"), &[]);
+    run.check(asks("1.1", "where?"), &["human 1.1 asks: where?"]);
+    run.check(ended("1.0", "Dug.", End::Completed), &[]);
+    run.check(answers("there"), &["ask a/one Work"]);
+}
+
+#[test]
+fn e1_a_paused_run_takes_its_agents_ends_in_and_stands_still() {
+    let (pause, lift) = (Event::PauseRequested { by: super::BEN }, Event::PauseLifted { by: super::BEN });
+    let mut run = Script::acting(&["spawn_agent"]);
+    run.check(spawns("1.0"), &["agents"]);
+    run.check(pause.clone(), &[]);
+    run.check(ended("1.0", "Dug.", End::Completed), &["paused"]);
+    run.check(lift.clone(), &["ask a/one Work"]);
+    let mut run = Script::acting(&["spawn_agent", "look"]);
+    run.check(spawns("1.0"), &[]);
+    run.check(pause, &[]);
+    run.check(done("1.1"), &["paused"]);
+    run.check(ended("1.0", "Dug.", End::Completed), &[]);
+    run.check(lift, &["ask a/one Work"]);
+}
+
+#[test]
+fn b7_a_run_that_waits_for_agents_is_stopped_at_once() {
+    let mut run = Script::acting(&["spawn_agent"]);
+    run.check(spawns("1.0"), &["agents"]);
+    run.check(stop(), &["end Cancelled"]);
+    run.check(ended("1.0", "Dug.", End::Completed), &["ignored: the run is over"]);
+    let mut run = Script::acting(&["spawn_agent", "send"]);
+    run.check(stop(), &["abort 1.0 1.1"]);
+    run.check(stopped_tool("1.1"), &[]);
+    run.check(spawns("1.0"), &["end Cancelled"]);
+    assert!(matches!(run.run().phase, Phase::Done(_)));
+    let mut run = Script::acting(&["spawn_agent"]);
+    run.check(spawns("1.0"), &["agents"]);
+    assert_eq!(run.on(panic()).len(), 2, "told, and over");
+}
+
+#[test]
+fn n6_what_an_agent_has_read_taints_who_waits_for_it() {
+    let mut run = Script::acting(&["spawn_agent"]);
+    run.check(spawns("1.0"), &["agents"]);
+    let Event::ChildEnded(mut end) = ended("1.0", "Dug.", End::Completed) else { unreachable!() };
+    let page = Source::new(Origin::Web, "https://a.example");
+    end.taint.add(page.clone());
+    run.check(Event::ChildEnded(end), &["ask a/one Work"]);
+    assert_eq!(run.run().taint.sources().collect::<Vec<_>>(), [&page]);
+}
+
+/// An agent is done that has read a page.
+fn ended_tainted(call: &str, page: &str) -> Event {
+    let Event::ChildEnded(mut end) = ended(call, "Dug.", End::Completed) else { unreachable!() };
+    end.taint.add(Source::new(Origin::Web, page));
+    Event::ChildEnded(end)
+}
+
+/// A run whose `send` tells somebody, and whose `alone` keeps the calls of a reply apart.
+fn sending() -> Script {
+    let mut run = Script::queued();
+    let send = ToolFacts { changes: true, risk: Risk::Send, ..ToolFacts::default() };
+    let asks = ToolFacts { approval: Approval::Ask, ..send };
+    let alone = ToolFacts { exclusive: true, ..ToolFacts::default() };
+    let tools = [("send", send), ("pay", asks), ("alone", alone), ("spawn_agent", ToolFacts::default())];
+    let tools = tools.map(|(name, facts)| (name.to_owned(), facts)).into();
+    run.on(Event::Begun(Box::new(Begun { tools, ..begun() })));
+    run
+}
+
+#[test]
+fn n6_a_call_that_waited_behind_an_agent_is_asked_about_with_what_that_has_read() {
+    let mut run = sending();
+    run.check(wants(&["spawn_agent", "send", "alone"]), &["run 1.0 spawn_agent #1"]);
+    run.check(spawns("1.0"), &["agents"]);
+    run.check(ended_tainted("1.0", "https://a.example"), &["human approves 1.1 send"]);
+    run.check(answers("deny"), &["run 1.2 alone #1"]);
+}
+
+#[test]
+fn n6_what_was_allowed_for_this_run_ends_with_the_report_of_an_agent_that_has_read_something_new() {
+    let mut run = sending();
+    run.check(wants(&["spawn_agent"]), &["run 1.0 spawn_agent #1"]);
+    run.check(spawns("1.0"), &["agents"]);
+    run.check(ended_tainted("1.0", "https://a.example"), &["ask a/one Work"]);
+    run.check(wants(&["send"]), &["human approves 2.0 send"]);
+    run.check(answers("yes, for this run"), &["run 2.0 send #1"]);
+    run.check(done("2.0"), &["ask a/one Work"]);
+    run.check(wants(&["spawn_agent"]), &["run 3.0 spawn_agent #1"]);
+    run.check(spawns("3.0"), &["agents"]);
+    run.check(ended_tainted("3.0", "https://b.example"), &["ask a/one Work"]);
+    run.check(wants(&["send"]), &["human approves 4.0 send"]);
+}
+
+#[test]
+fn n6_a_yes_does_not_cover_what_was_read_after_the_question() {
+    for word in ["approve", "always", "1"] {
+        let mut run = sending();
+        run.check(wants(&["spawn_agent", "pay"]), &["run 1.0 spawn_agent #1"]);
+        run.check(spawns("1.0"), &["human approves 1.1 pay"]);
+        run.check(ended_tainted("1.0", "https://a.example"), &[]);
+        run.check(answers(word), &["human approves 1.1 pay"]);
+        assert!(run.run().granted.is_empty(), "{word}");
+        run.check(answers("approve"), &["run 1.1 pay #1"]);
+    }
+    let mut run = sending();
+    run.check(wants(&["spawn_agent", "pay"]), &["run 1.0 spawn_agent #1"]);
+    run.check(spawns("1.0"), &["human approves 1.1 pay"]);
+    run.check(ended_tainted("1.0", "https://a.example"), &[]);
+    run.check(answers("deny"), &["ask a/one Work"]);
+}
+
+#[test]
+fn e10_what_an_agent_did_is_in_the_record_of_who_waits_for_it() {
+    // What the agent's own run entered.
+    let facts = ToolFacts { changes: true, ..ToolFacts::default() };
+    let tools = [("send".to_owned(), facts), ("spawn_agent".to_owned(), ToolFacts::default())].into();
+    let household = Begun { tools, ..begun() };
+    let mut worker = Script::queued();
+    worker.on(Event::Begun(Box::new(household.clone())));
+    worker.on(wants(&["send", "send"]));
+    worker.on(done("1.0"));
+    worker.on(finished("1.1", ToolOutcome::Text { text: "no stamp".to_owned(), is_error: true }));
+    let mut run = Script::queued();
+    run.on(Event::Begun(Box::new(household)));
+    run.on(wants(&["spawn_agent"]));
+    run.on(spawns("1.0"));
+    let Event::ChildEnded(mut end) = ended("1.0", "Both are sent.", End::Completed) else { unreachable!() };
+    end.ledger = worker.run().ledger.clone();
+    let stored = serde_json::to_string(&Event::ChildEnded(end.clone())).unwrap();
+    assert_eq!(serde_json::from_str::<Event>(&stored).unwrap(), Event::ChildEnded(end.clone()));
+    run.on(Event::ChildEnded(end));
+    assert!(run.said()[2].contains("- send: 1 of 2 done, 1 failed (no stamp)"), "{:?}", run.said());
+    let effects = run.on(says("Both are sent."));
+    assert!(effects[0].contains("send: 1 of 2 done, 1 failed (no stamp)"), "{effects:?}");
+}

@@ -1,0 +1,196 @@
+//! Tool results (rows A5, A6, B1, D4, D5).
+
+use crate::machine::batch::{Batch, Progress};
+use crate::machine::begun::Rules;
+use crate::machine::effect::Effect;
+use crate::machine::ending;
+use crate::machine::event::{Event, ToolOutcome};
+use crate::machine::note::ToolRetry;
+use crate::machine::question::Question;
+use crate::machine::state::{Active, Paused, Phase};
+use crate::machine::{agents, approval, compaction, declared, draft, guards, pause, texts};
+use hob_core::domain::draft::Draft;
+use hob_core::domain::ids::CallId;
+use hob_core::domain::origin::Source;
+use hob_model::message::ToolCall;
+
+/// A tool is done.
+pub(super) fn on_finished(
+    run: &mut Active,
+    id: &CallId,
+    (outcome, source, seen): (&ToolOutcome, Option<&Source>, Option<&Draft>),
+) -> Vec<Effect> {
+    let declared = declared::of(run).map(declared::no_more);
+    let Phase::Acting(batch) = &mut run.phase else {
+        return vec![Effect::Ignored { why: "no tool is running" }];
+    };
+    let running = batch.started().find(|(call, _)| call.id == *id);
+    let Some((call, attempt)) = running.map(|(call, attempt)| (call.clone(), attempt)) else {
+        return vec![Effect::Ignored { why: "that tool is not running" }];
+    };
+    run.crashes = 0;
+    draft::on_look(run, &call, seen);
+    if let ToolOutcome::Transient { .. } = outcome
+        && let Some(delay_ms) = wait_before_retry(run, &call, attempt)
+    {
+        // Nobody reads its words.
+        return retry(run, call, attempt + 1, delay_ms);
+    }
+    if let Some(source) = source {
+        approval::on_read(run, (source, words(outcome)), Some(&call));
+    }
+    if let ToolOutcome::Transient { text } = outcome {
+        return settle_with(run, id, texts::tried(text, attempt));
+    }
+    let Phase::Acting(batch) = &mut run.phase else {
+        return Vec::new();
+    };
+    match outcome {
+        ToolOutcome::Text { text, is_error } => batch.finish(id, text.clone(), *is_error),
+        ToolOutcome::Transient { text } => batch.finish(id, text.clone(), true),
+        ToolOutcome::Denied { reason } => batch.deny(id, reason.clone()),
+        ToolOutcome::Exited { text, code } => {
+            batch.finish(id, text.clone(), *code != 0);
+            if let Some(open) = batch.find(id) {
+                open.exit_code = Some(*code);
+            }
+        }
+        ToolOutcome::Notebook { change } => {
+            let (text, is_error) = run.notebook.change(change);
+            batch.finish(id, text, is_error);
+        }
+        ToolOutcome::Deliver { delivery } => batch.finish(id, texts::queued(delivery), false),
+        ToolOutcome::Interrupted => batch.interrupt(id, texts::INTERRUPTED.to_owned()),
+        ToolOutcome::MoreIterations { .. } if declared.is_some() => {
+            batch.finish(id, declared.unwrap_or_default(), true);
+        }
+        ToolOutcome::MoreIterations { .. } => {
+            let (text, granted) = texts::more_iterations(&run.limits);
+            run.limits.iterations = granted;
+            batch.finish(id, text, false);
+        }
+        ToolOutcome::Spawn { .. } => agents::on_spawn(run, id),
+        ToolOutcome::Ask { question } if batch.asking().is_none() => {
+            if let Some(open) = batch.find(id) {
+                open.progress = Progress::Asks { question: question.clone() };
+            }
+        }
+        ToolOutcome::Ask { .. } => batch.finish(id, texts::ONE_QUESTION.to_owned(), true),
+    }
+    settle(run)
+}
+
+/// The words that an outcome brings.
+fn words(outcome: &ToolOutcome) -> &str {
+    match outcome {
+        ToolOutcome::Text { text, .. } | ToolOutcome::Exited { text, .. } | ToolOutcome::Transient { text } => text,
+        ToolOutcome::Denied { reason } | ToolOutcome::MoreIterations { reason } => reason,
+        ToolOutcome::Ask { question } => question,
+        ToolOutcome::Notebook { .. }
+        | ToolOutcome::Deliver { .. }
+        | ToolOutcome::Spawn { .. }
+        | ToolOutcome::Interrupted => "",
+    }
+}
+
+/// Row B1: an idempotent tool that failed in passing is run again, as often as there are waits; no other ever is. A run
+/// that is being stopped, or is paused, runs nothing again, and an approval is for one start (row D6). Attempts that a
+/// crash cut off count as well.
+fn wait_before_retry(run: &Active, call: &ToolCall, attempt: u32) -> Option<u64> {
+    let may = run.rules >= Rules::THIRD && run.cancel.is_none() && run.pause.is_none();
+    if !may || !run.idempotent.contains(&call.name) || approval::is_due(run, &call.id) {
+        return None;
+    }
+    let before = usize::try_from(attempt.checked_sub(1)?).ok()?;
+    run.policy.tools.retries_ms.get(before).copied()
+}
+
+fn retry(run: &mut Active, call: ToolCall, attempt: u32, delay_ms: u64) -> Vec<Effect> {
+    if let Phase::Acting(batch) = &mut run.phase
+        && let Some(open) = batch.find(&call.id)
+    {
+        open.progress = Progress::Started { attempt };
+    }
+    let note = ToolRetry { call: call.id.clone(), attempt, delay_ms };
+    vec![Effect::Note(Box::new(Event::ToolRetried(note))), Effect::RunTool { call, attempt, delay_ms }]
+}
+
+fn settle_with(run: &mut Active, id: &CallId, error: String) -> Vec<Effect> {
+    if let Phase::Acting(batch) = &mut run.phase {
+        batch.finish(id, error, true);
+    }
+    settle(run)
+}
+
+/// What is due in a batch: nothing while calls run; then a person, one question at a time; then the model.
+pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
+    let Phase::Acting(batch) = &mut run.phase else {
+        return vec![Effect::Ignored { why: "there is no batch" }];
+    };
+    if batch.started().next().is_some() {
+        return Vec::new();
+    }
+    if let Some(reason) = run.cancel {
+        return ending::cancelled(run, reason);
+    }
+    if let Some(by) = run.pause.filter(|_| !batch.is_settled()) {
+        return pause::stand_still(by);
+    }
+    let known = |tool: &str| run.tools.get(tool).copied().unwrap_or_default();
+    if let Some(call) = batch.unlooked(|tool| known(tool).by_state) {
+        return vec![Effect::Look(call.clone())];
+    }
+    let starting = batch.start_next(|tool| known(tool).is_alone());
+    if !starting.is_empty() {
+        return starting.into_iter().map(|call| Effect::RunTool { call, attempt: 1, delay_ms: 0 }).collect();
+    }
+    if let Some((call, attempt)) = batch.doubtful() {
+        let (name, arguments) = (call.name.clone(), call.arguments.clone());
+        return vec![Effect::AskHuman(Question::UnsafeCall { call: call.id.clone(), name, arguments, attempt })];
+    }
+    if let Some(question) = approval::question(run) {
+        return vec![Effect::AskHuman(question)];
+    }
+    let Phase::Acting(batch) = &run.phase else {
+        return Vec::new();
+    };
+    if let Some((call, text)) = batch.asking() {
+        return vec![Effect::AskHuman(Question::Asked { call: call.id.clone(), text: text.to_owned() })];
+    }
+    if batch.children() > 0 {
+        return agents::wait();
+    }
+    let seen = declared::seen(run);
+    if seen.as_ref().is_some_and(|seen| declared::is_end(run, seen)) && draft::before_end(run) {
+        return settle(run);
+    }
+    let mut effects = guards::after(run);
+    close_batch(run, texts::INTERRUPTED);
+    effects.extend(match seen.and_then(|seen| declared::after_batch(run, &seen)) {
+        Some(end) => end,
+        None => ending::go_on(run),
+    });
+    effects
+}
+
+/// Moves the batch into the transcript, whole.
+pub(super) fn close_batch(run: &mut Active, unsettled: &str) {
+    if let Some(mut batch) = take_batch(run) {
+        run.ledger.enter(&batch, |tool| run.tools.get(tool).is_some_and(|facts| facts.changes));
+        if run.rules >= Rules::THIRD {
+            batch.guide();
+        }
+        let messages = compaction::fit::cut_results(run, batch.into_messages(unsettled));
+        for message in messages {
+            run.transcript.push(message);
+        }
+    }
+}
+
+/// Takes the open batch out of the phase, be it running or paused; the phase is then `Replied` until set anew.
+pub(super) fn take_batch(run: &mut Active) -> Option<Batch> {
+    match std::mem::replace(&mut run.phase, Phase::Replied) {
+        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+        Phase::Waiting { .. } | Phase::Calling(_) | Phase::Replied | Phase::Done(_) => None,
+    }
+}

@@ -1,0 +1,107 @@
+//! The personas of this Hob (row C3): what each changes about a run, and where each is used.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::machine::policy::{ContextPolicy, ContextStrategy, DeclaredLoop, Policy};
+use hob_core::domain::inbound::Conversation;
+use hob_core::policy::persona::{Assignments, Resolved};
+
+/// Who Hob is in some conversations; what is none or empty is as everywhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Persona {
+    /// What the model is told after the instructions that hold everywhere.
+    pub prompt: Option<String>,
+    /// The label of the model to ask first.
+    pub model: Option<String>,
+    /// The modules whose tools are on offer; empty: all.
+    pub modules: BTreeSet<String>,
+    /// Tokens of a reply, at most.
+    pub max_output_tokens: Option<u64>,
+    /// Model calls before more have to be asked for.
+    pub iterations: Option<u32>,
+    /// Model calls, at most.
+    pub iterations_cap: Option<u32>,
+    /// The loop that it declares.
+    pub declared: Option<DeclaredLoop>,
+    /// What is done when the context fills its window.
+    pub strategy: Option<ContextStrategy>,
+    /// The tokens of the window.
+    pub window_tokens: Option<u64>,
+}
+
+impl Persona {
+    /// How its runs are decided, where others go by `policy`.
+    #[must_use]
+    pub fn policy(&self, policy: &Policy) -> Policy {
+        let strategy = self.strategy.unwrap_or(policy.context.strategy);
+        let window_tokens = self.window_tokens.or(policy.context.window_tokens);
+        let context = ContextPolicy { strategy, window_tokens, ..policy.context.clone() };
+        Policy { context, declared: self.declared.clone(), ..policy.clone() }
+    }
+}
+
+/// All personas.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Personas {
+    /// By name.
+    pub by_name: BTreeMap<String, Persona>,
+    /// Where each is used.
+    pub assigned: Assignments,
+}
+
+impl Personas {
+    /// Who Hob is in `place`, where `chosen` was chosen.
+    #[must_use]
+    pub fn resolve<'a>(&'a self, place: &Conversation, chosen: Option<&'a str>) -> Resolved<'a> {
+        self.assigned.resolve(place, chosen)
+    }
+
+    /// The persona with this name.
+    #[must_use]
+    pub fn get(&self, name: Option<&str>) -> Option<&Persona> {
+        self.by_name.get(name?)
+    }
+
+    /// The system prompt of the persona with this name; one that is not there any more adds nothing.
+    #[must_use]
+    pub fn system(&self, base: &str, name: Option<&str>) -> String {
+        match self.get(name).and_then(|persona| persona.prompt.as_deref()) {
+            Some(prompt) => format!("{base}\n\n{prompt}"),
+            None => base.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c3_what_a_persona_declares_goes_before_the_policy() {
+        let mut policy = Policy::default();
+        policy.context.window_tokens = Some(9_000);
+        assert_eq!(Persona::default().policy(&policy), policy);
+        let declared = Some(DeclaredLoop { max_cycles: 3, terminate: Vec::new() });
+        let persona = Persona {
+            declared: declared.clone(),
+            strategy: Some(ContextStrategy::RollingWindow),
+            window_tokens: Some(4_000),
+            ..Persona::default()
+        };
+        let made = persona.policy(&policy);
+        assert_eq!((made.declared, made.context.window_tokens), (declared, Some(4_000)));
+        assert_eq!(made.context.strategy, ContextStrategy::RollingWindow);
+        assert_eq!(made.guards, policy.guards);
+    }
+
+    #[test]
+    fn a3_the_prompt_is_the_households_then_the_personas() {
+        let cook = Persona { prompt: Some("Cook.".to_owned()), ..Persona::default() };
+        let by_name = BTreeMap::from([("cook".to_owned(), cook), ("bare".to_owned(), Persona::default())]);
+        let personas = Personas { by_name, ..Personas::default() };
+        let table = [(Some("cook"), "Hob.\n\nCook."), (Some("bare"), "Hob."), (Some("gone"), "Hob."), (None, "Hob.")];
+        for (name, expected) in table {
+            assert_eq!(personas.system("Hob.", name), expected, "{name:?}");
+        }
+    }
+}

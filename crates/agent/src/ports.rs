@@ -1,0 +1,105 @@
+//! What the driver is given: the world, as arguments.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::counts::Counts;
+use crate::machine::policy::Policy;
+use crate::persona::Personas;
+use crate::prompt::PromptSettings;
+use crate::quota::Meter;
+use hob_core::domain::channel::Progress;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::ids::{RunId, SessionId};
+use hob_core::domain::outgoing::Destination;
+use hob_core::domain::redactor::Redactor;
+use hob_core::domain::rng::Rng;
+use hob_core::policy::access::AccessList;
+use hob_memory::recall::Memory;
+use hob_model::catalog::Catalog;
+use hob_model::purse::Purse;
+use hob_model::table::Table;
+use hob_skill::library::Library;
+use hob_store::Store;
+use hob_store::contents::Contents;
+use hob_telemetry::meters::Meters;
+use hob_tools::Toolbox;
+use hob_tools::shed::Tools;
+
+/// Hears of runs while they go on; must return at once.
+pub trait Watcher: Send + Sync {
+    /// A sign of life.
+    fn progress(&self, destination: &Destination, run: RunId, progress: Progress);
+
+    /// Rows were added to a session's outbox.
+    fn said(&self, session: SessionId);
+}
+
+/// The numbers of a run, as configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunLimits {
+    /// Model calls that may ask for tools.
+    pub iterations: u32,
+    /// What one request for more adds.
+    pub iterations_step: u32,
+    /// The most that can be reached.
+    pub iterations_cap: u32,
+    /// After this, one last turn.
+    pub soft: Duration,
+    /// After this, the end.
+    pub hard: Duration,
+    /// The most characters of a tool's result.
+    pub tool_output_chars_max: usize,
+    /// How runs are decided.
+    pub policy: Policy,
+}
+
+/// Everything a driver needs.
+pub struct Ports {
+    /// The database.
+    pub store: Store,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// The models.
+    pub models: Arc<Catalog>,
+    /// The tools, which come and go.
+    pub tools: Arc<Tools>,
+    /// Who Hob is where.
+    pub personas: Arc<Personas>,
+    /// Finds this Hob's secrets: nothing that is recorded or shown holds one.
+    pub redactor: Redactor,
+    /// How they are run.
+    pub toolbox: Toolbox,
+    /// What is remembered.
+    pub memory: Memory,
+    /// The contents of files: pictures are among them.
+    pub contents: Contents,
+    /// The skills.
+    pub skills: Arc<Library>,
+    /// The prompts.
+    pub prompt: PromptSettings,
+    /// The numbers.
+    pub limits: RunLimits,
+    /// What models can do and cost.
+    pub table: Arc<Table>,
+    /// How the models' providers count.
+    pub counts: Arc<Counts>,
+    /// The tokens of a reply that are set aside for each call.
+    pub reply_tokens: u64,
+    /// The household's caps on money.
+    pub purse: Arc<Purse>,
+    /// The limits of each person.
+    pub meter: Arc<Meter>,
+    /// Who is let in.
+    pub access: Arc<AccessList>,
+    /// Jitter.
+    pub rng: Arc<dyn Rng>,
+    /// What is counted.
+    pub meters: Arc<Meters>,
+    /// Who hears of progress.
+    pub watcher: Arc<dyn Watcher>,
+    /// This process's name on leases.
+    pub owner: String,
+    /// How long a lease lasts without a heartbeat.
+    pub lease: Duration,
+}

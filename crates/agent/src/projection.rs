@@ -1,0 +1,494 @@
+//! The tables that follow from the journal: what a step adds to the history, the envelope, the bill and the outbox.
+//!
+//! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
+
+pub mod agents;
+pub mod attached;
+pub mod buttons;
+pub mod owners;
+pub mod remember;
+pub mod resolved;
+pub mod said;
+pub mod write;
+
+use crate::handover::HandoverChange;
+use crate::journal::RunKey;
+use crate::machine::asking::Answerer;
+use crate::machine::begun::Recalled;
+use crate::machine::compaction::{plan, summary};
+use crate::machine::effect::{Effect, ModelCall, Purpose};
+use crate::machine::event::{Event, Order, Reply, ToolOutcome};
+use crate::machine::note::CompactionMeans;
+use crate::machine::question::Question;
+use crate::machine::state::{Active, Failure, Phase, State};
+use crate::machine::stop::CancelReason;
+use crate::machine::{Step, approval, texts};
+use crate::prefix::Prefix;
+use crate::projection::buttons::{choices, question_text};
+use crate::projection::resolved::Resolution;
+use crate::projection::said::{Said, said};
+use hob_core::domain::ids::{CallId, UserId};
+use hob_core::domain::money::Money;
+use hob_core::domain::origin::Taint;
+use hob_core::domain::outgoing::{Choice, Delivery};
+use hob_core::render::Form;
+use hob_model::error::ErrorClass;
+use hob_model::message::{Completion, Message, ToolCall, Usage};
+use hob_store::model_calls::CallEnd;
+use hob_store::outbox::Part;
+
+/// One row to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Row {
+    /// A message of the history.
+    Message {
+        /// It.
+        message: Message,
+        /// Who said it, where a person did.
+        author: Option<UserId>,
+        /// How many tokens it is.
+        tokens: u64,
+        /// The words in it that are to be remembered (row A1).
+        said: Option<Said>,
+        /// What the run had read by then that nobody vouches for (row N6).
+        taint: Taint,
+    },
+    /// What was recalled for the run (row A4).
+    Recalled(Vec<Recalled>),
+    /// A tool is about to be run.
+    ToolStarted {
+        /// The call.
+        call: ToolCall,
+        /// 1 for the first time.
+        attempt: u32,
+        /// On whose quota it counts; none: it is not made.
+        user: Option<UserId>,
+    },
+    /// A tool is done.
+    ToolFinished {
+        /// The call.
+        call: CallId,
+        /// What came of it.
+        text: String,
+        /// Whether it failed.
+        is_error: bool,
+    },
+    /// A tool wants something delivered.
+    Deliver {
+        /// The call.
+        call: CallId,
+        /// What, and where to.
+        delivery: Delivery,
+    },
+    /// A model is about to be asked.
+    ModelAsked {
+        /// The event's number.
+        seq: i64,
+        /// The call.
+        call: ModelCall,
+        /// For whom.
+        user: UserId,
+        /// What the request begins with, if it is its run's first.
+        prefix: Option<Prefix>,
+    },
+    /// The open model call is over.
+    ModelEnded(CallEnd),
+    /// What the next runs of this person in this conversation begin with.
+    Summary {
+        /// Whose.
+        user: UserId,
+        /// The first ordinal that the run sees.
+        history_from: i64,
+        /// The last ordinal that it stands for.
+        through: i64,
+        /// The words.
+        text: String,
+        /// What nobody vouches for in what it stands for.
+        taint: Taint,
+    },
+    /// The conversation begins afresh behind all this.
+    Afresh,
+    /// A model answered, be it the one that should or another.
+    Answered {
+        /// The event's number.
+        seq: i64,
+        /// The model that should.
+        first: String,
+        /// The model that did.
+        by: String,
+        /// Why the first did not, where it was asked.
+        failure: Option<Failure>,
+    },
+    /// A tool needs no approval any more.
+    Granted {
+        /// Whose calls.
+        user: UserId,
+        /// Of which tool.
+        tool: String,
+    },
+    /// Something is to be said.
+    Say {
+        /// The event's number.
+        seq: i64,
+        /// The words.
+        text: String,
+        /// What the words are written in.
+        form: Form,
+        /// Buttons under the last chunk.
+        choices: Vec<Choice>,
+        /// What it is in the run's talk.
+        part: Part<'static>,
+    },
+    /// What the next words leave out goes along as a file.
+    Attached {
+        /// The event's number.
+        seq: i64,
+        /// Whose run it is.
+        user: UserId,
+        /// All of it.
+        text: String,
+    },
+    /// A question is not open any more: where it was put, its message says what became of it.
+    Resolved {
+        /// Its number.
+        question: u32,
+        /// What became of it.
+        outcome: Resolution,
+    },
+    /// Only an owner can decide it: they are asked where they are.
+    AskOwners {
+        /// The event's number.
+        seq: i64,
+        /// Who asked for it.
+        who: String,
+        /// The words.
+        text: String,
+        /// Buttons under the last chunk.
+        choices: Vec<Choice>,
+        /// The question's number.
+        question: u32,
+        /// What the words leave out goes along as a file: whose run it is, and all of it.
+        whole: Option<(UserId, String)>,
+    },
+    /// What the run noted is kept for the next one of its sender, or is done with.
+    Handover(HandoverChange),
+    /// The run's messages, after this ordinal, are no longer read (row E14).
+    Pruned {
+        /// The last ordinal before the run.
+        after: i64,
+    },
+}
+
+/// The rows that follow from a step that led from `before` to `after`; `seq` is the number of its first event.
+#[must_use]
+pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let cause = Cause { key, before, step, after };
+    for (event, seq) in step.events.iter().zip(seq..) {
+        rows.extend(cause.rows_of(event, seq));
+    }
+    rows.extend(step.effects.iter().filter_map(|effect| match effect {
+        Effect::RunTool { call, attempt, .. } => {
+            let user = after.active().map(|active| active.input.principal.user);
+            Some(Row::ToolStarted { call: call.clone(), attempt: *attempt, user })
+        }
+        Effect::CallModel(_)
+        | Effect::Look(_)
+        | Effect::AbortTools(_)
+        | Effect::AskHuman(_)
+        | Effect::Reply(_)
+        | Effect::End(_)
+        | Effect::Summarise(_)
+        | Effect::Note(_)
+        | Effect::Ignored { .. } => None,
+    }));
+    rows.extend(resolved::row(before, step, after));
+    if let (Some(was), Some(is)) = (before.active(), after.active()) {
+        let new = is.granted.difference(&was.granted);
+        rows.extend(new.map(|tool| Row::Granted { user: is.input.principal.user, tool: tool.clone() }));
+    }
+    if let Some(active) = after.active() {
+        let known = before.active().map_or(0, |active| active.transcript.messages().len());
+        rows.extend(active.transcript.entries().enumerate().skip(known).map(|(at, entry)| Row::Message {
+            message: entry.message.clone(),
+            author: entry.author,
+            tokens: entry.tokens,
+            said: said(before, step, active, (at, &entry)),
+            taint: active.taint.clone(),
+        }));
+        rows.extend(afresh(step, active));
+        if let Some(end) = active.end() {
+            rows.extend(HandoverChange::at_end(key, active, end).map(Row::Handover));
+            rows.extend(leaves_no_trace(active).then_some(Row::Pruned { after: active.context.history_through }));
+        }
+    }
+    rows
+}
+
+/// What a run said that `/reset` stopped is no part of the new conversation.
+fn afresh(step: &Step, run: &Active) -> Option<Row> {
+    let ends = step.events.iter().any(|event| matches!(event, Event::Ended(_)));
+    (ends && matches!(run.cancel, Some(CancelReason::Reset { .. }))).then_some(Row::Afresh)
+}
+
+/// A look whether there was something to do, and there was nothing: nobody said a word, and nobody joined (row E14).
+fn leaves_no_trace(run: &Active) -> bool {
+    let said_by_people = run.transcript.entries().filter(|entry| entry.author.is_some()).count();
+    run.input.order == Order::Heartbeat && run.told == 0 && said_by_people == 1
+}
+
+/// A step, and the state on either side of it.
+struct Cause<'a> {
+    key: &'a RunKey,
+    before: &'a State,
+    step: &'a Step,
+    after: &'a State,
+}
+
+impl Cause<'_> {
+    fn rows_of_event(&self, event: &Event, seq: i64) -> Vec<Row> {
+        match event {
+            Event::ModelAsked { .. } | Event::SummaryAsked { .. } => self.asked(event, seq).into_iter().collect(),
+            Event::SummaryMade { text, usage } => self.summary_made(text, *usage),
+            Event::SummaryFailed { late: true, .. } => vec![self.unheard("lost")],
+            Event::SummaryFailed { why, .. } => {
+                vec![Row::ModelEnded(CallEnd { state: "failed", error: Some(why.clone()), ..CallEnd::default() })]
+            }
+            Event::Compacted(compaction) if compaction.means == CompactionMeans::Summary => {
+                self.summary().into_iter().collect()
+            }
+            Event::ModelAnswered(completion) => self.answered(completion, seq),
+            Event::ModelFailed { class, message, .. } => {
+                let skipped = *class == ErrorClass::Resting;
+                let error = Some(message.clone());
+                vec![Row::ModelEnded(CallEnd { state: "failed", skipped, error, ..CallEnd::default() })]
+            }
+            Event::Expired { question } => self.expired(*question, seq).into_iter().collect(),
+            Event::Resumed { .. } | Event::Mismatched(_) => vec![self.unheard("lost")],
+            Event::CancelRequested(_) | Event::Panicked { .. } => vec![self.unheard("dropped")],
+            Event::Begun(begun) if !begun.recalled.is_empty() => vec![Row::Recalled(begun.recalled.clone())],
+            Event::ToolFinished { call, outcome: ToolOutcome::Deliver { delivery }, .. } => {
+                self.delivered(call, delivery)
+            }
+            other => rows_of_words(self.key, other, seq, self.after),
+        }
+    }
+
+    /// What a tool wants delivered is queued when its call ends, and not for one that had ended before.
+    fn delivered(&self, call: &CallId, delivery: &Delivery) -> Vec<Row> {
+        if !is_running(self.before, call) {
+            return Vec::new();
+        }
+        let (call, text) = (call.clone(), texts::queued(delivery));
+        let finished = Row::ToolFinished { call: call.clone(), text, is_error: false };
+        vec![finished, Row::Deliver { call, delivery: delivery.clone() }]
+    }
+
+    /// The same, as far as it is anybody's but the agent's own.
+    fn rows_of(&self, event: &Event, seq: i64) -> Vec<Row> {
+        let rows = self.rows_of_event(event, seq);
+        match agents::accepted(self.before, self.after).and_then(|accepted| accepted.agent.as_deref()) {
+            Some(agent) => agents::said_by(agent, event, rows),
+            None => rows,
+        }
+    }
+
+    /// The model call in flight before the step.
+    fn open_call(&self) -> Option<(&Active, &ModelCall)> {
+        let run = self.before.active()?;
+        match &run.phase {
+            Phase::Calling(call) => Some((run, call)),
+            Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+        }
+    }
+
+    /// Nobody answered: that is told where it was asked.
+    fn expired(&self, number: u32, seq: i64) -> Option<Row> {
+        let question = approval::expiring(self.before.active()?, number)?;
+        let text = approval::words::expired(question);
+        Some(Row::Say { seq, text, form: Form::Plain, choices: Vec::new(), part: Part::Words })
+    }
+
+    fn asked(&self, event: &Event, seq: i64) -> Option<Row> {
+        let call = self.step.effects.iter().find_map(|effect| match (event, effect) {
+            (Event::ModelAsked { .. }, Effect::CallModel(call)) => Some(call.clone()),
+            (Event::SummaryAsked { .. }, Effect::Summarise(summary)) => Some(summary.call.clone()),
+            _ => None,
+        })?;
+        let run = self.after.active()?;
+        // A summary's request is of another kind; the prefix is that of the requests for work around it.
+        let begins =
+            |event: &Event| matches!(event, Event::Begun(_) | Event::Compacted(_) | Event::SummaryFailed { .. });
+        let begins = call.purpose != Purpose::Summary && self.step.events.iter().any(begins);
+        let prefix = begins.then(|| Prefix::of(run));
+        Some(Row::ModelAsked { seq, call, user: run.input.principal.user, prefix })
+    }
+
+    fn summary_made(&self, text: &str, usage: Usage) -> Vec<Row> {
+        let Some((run, call)) = self.open_call().filter(|(_, call)| call.purpose == Purpose::Summary) else {
+            return Vec::new();
+        };
+        let billed = summary::billed(call, text, usage);
+        vec![Row::ModelEnded(ended(&billed, run.price(call.model, &billed), None))]
+    }
+
+    fn summary(&self) -> Option<Row> {
+        let run = self.after.active()?;
+        let (user, history_from) = (run.input.principal.user, run.context.history_from);
+        let (text, taint) = (run.view.body()?, run.taint.clone());
+        Some(Row::Summary { user, history_from, through: plan::through(run), text, taint })
+    }
+
+    fn answered(&self, completion: &Completion, seq: i64) -> Vec<Row> {
+        let Some((run, call)) = self.open_call().filter(|(_, call)| call.purpose != Purpose::Summary) else {
+            return Vec::new();
+        };
+        let billed = run.billed(call, completion);
+        let latency = Some(count(completion.latency_ms));
+        let ended = Row::ModelEnded(ended(&billed, run.price(call.model, &billed), latency));
+        let (first, by) = (run.models.first().cloned().unwrap_or_default(), call.label.clone());
+        vec![ended, Row::Answered { seq, first, by, failure: run.failure.clone() }]
+    }
+
+    /// The open call is over, and nobody learns what it cost: the estimate stands in.
+    fn unheard(&self, state: &'static str) -> Row {
+        let Some((run, call)) = self.open_call() else {
+            return Row::ModelEnded(CallEnd { state, ..CallEnd::default() });
+        };
+        let usage = Usage { input_tokens: call.input_estimate, ..Usage::default() };
+        let cost = run.price(call.model, &usage).map(Money::nanos);
+        Row::ModelEnded(CallEnd { state, input_tokens: count(call.input_estimate), cost, ..CallEnd::default() })
+    }
+}
+
+/// How a call ended that was answered.
+fn ended(billed: &Usage, cost: Option<Money>, latency_ms: Option<i64>) -> CallEnd {
+    let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens } = *billed;
+    CallEnd {
+        state: "answered",
+        skipped: false,
+        input_tokens: count(input_tokens),
+        output_tokens: count(output_tokens),
+        cached_tokens: count(cached_tokens),
+        cache_write_tokens: count(cache_write_tokens),
+        reasoning_tokens: count(reasoning_tokens),
+        cost: cost.map(Money::nanos),
+        latency_ms,
+        error: None,
+    }
+}
+
+fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Row> {
+    match event {
+        // A call that asks is done when the person has answered: with the messages of its batch.
+        // What the machine answers by itself is known there as well.
+        Event::ToolFinished {
+            outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. } | ToolOutcome::Spawn { .. },
+            ..
+        } => Vec::new(),
+        // It is run again: what came of the call is not known yet.
+        Event::ToolFinished { call, outcome: ToolOutcome::Transient { .. }, .. } if is_running(after, call) => {
+            Vec::new()
+        }
+        Event::ToolFinished { call, outcome, .. } => {
+            let (text, is_error) = outcome_text(outcome);
+            vec![Row::ToolFinished { call: call.clone(), text: text.to_owned(), is_error }]
+        }
+        // Who paused it was told so, and agents are nobody's business but the run's.
+        Event::HumanAsked(Question::Paused { .. } | Question::Agents) => Vec::new(),
+        Event::HumanAsked(question) => after.active().map_or_else(Vec::new, |run| asked(key, run, question, seq)),
+        Event::Replied(Reply::Answer { text }) => {
+            let (text, choices) = (text.clone(), Vec::new());
+            vec![Row::Say { seq, text, form: Form::Markdown, choices, part: Part::Reply }]
+        }
+        Event::Replied(Reply::Notice { text }) => {
+            let (text, choices) = (text.clone(), Vec::new());
+            vec![Row::Say { seq, text, form: Form::Plain, choices, part: Part::Reply }]
+        }
+        Event::Replied(Reply::Silence)
+        | Event::Accepted(_)
+        | Event::Edited { .. }
+        | Event::Withdrawn
+        | Event::Joined { .. }
+        | Event::Begun(_)
+        | Event::Steered(_)
+        | Event::ToolStarted { .. }
+        | Event::HumanAnswered(_)
+        | Event::BudgetReached(_)
+        | Event::QuotaReached(_)
+        | Event::Expired { .. }
+        | Event::GrantRevoked { .. }
+        | Event::ChildEnded(_)
+        | Event::PauseRequested { .. }
+        | Event::PauseLifted { .. }
+        | Event::CompactRequested { .. }
+        | Event::SummaryAsked { .. }
+        | Event::SummaryMade { .. }
+        | Event::SummaryFailed { .. }
+        | Event::ToolRetried(_)
+        | Event::LoopDetected(_)
+        | Event::Escalated(_)
+        | Event::PhantomCaught(_)
+        | Event::Compacted(_)
+        | Event::RecoveryFired(_)
+        | Event::SoftExhausted
+        | Event::Terminated(_)
+        | Event::SoftLimit
+        | Event::Suspended
+        | Event::ModelAsked { .. }
+        | Event::ModelAnswered(_)
+        | Event::Assessed { .. }
+        | Event::Looked { .. }
+        | Event::ModelFailed { .. }
+        | Event::Resumed { .. }
+        | Event::Mismatched(_)
+        | Event::CancelRequested(_)
+        | Event::Panicked { .. }
+        | Event::Ended(_) => Vec::new(),
+    }
+}
+
+/// A question is put where the run talks, and before the owners where only they may answer it.
+fn asked(key: &RunKey, run: &Active, question: &Question, seq: i64) -> Vec<Row> {
+    let (number, text) = (run.questions, question_text(run, question));
+    let choices = choices(key, number, question);
+    let user = run.input.principal.user;
+    let whole = approval::words::left_out(question).map(|text| (user, text));
+    let owners = (Answerer::of(run, question) == Answerer::Owner).then(|| Row::AskOwners {
+        seq,
+        who: approval::words::quotable(&run.input.principal.name),
+        text: text.clone(),
+        choices: choices.clone(),
+        question: number,
+        whole: whole.clone(),
+    });
+    let attached = whole.map(|(user, text)| Row::Attached { seq, user, text });
+    let here = Row::Say { seq, text, form: Form::Plain, choices, part: Part::Question(number) };
+    attached.into_iter().chain([here]).chain(owners).collect()
+}
+
+fn is_running(state: &State, id: &CallId) -> bool {
+    let Some(Phase::Acting(batch)) = state.active().map(|run| &run.phase) else {
+        return false;
+    };
+    batch.started().any(|(call, _)| call.id == *id)
+}
+
+fn count(tokens: u64) -> i64 {
+    i64::try_from(tokens).unwrap_or(i64::MAX)
+}
+
+/// What the envelope keeps of an outcome, and whether it is a failure.
+pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
+    match outcome {
+        ToolOutcome::Text { text, is_error } => (text, *is_error),
+        ToolOutcome::Exited { text, code } => (text, *code != 0),
+        ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
+        ToolOutcome::Notebook { .. } => ("", false),
+        ToolOutcome::MoreIterations { reason } => (reason, false),
+        ToolOutcome::Spawn { mission } => (&mission.task, false),
+        ToolOutcome::Ask { question } => (question, false),
+        ToolOutcome::Deliver { delivery } => (&delivery.text, false),
+        ToolOutcome::Interrupted => (texts::INTERRUPTED, true),
+    }
+}

@@ -1,0 +1,314 @@
+//! Agents as rows: a task that is handed on becomes a session and a queued run, its end a word to the run that waits, in
+//! the transaction of the event itself (rows A12, B8).
+
+use crate::driver::encode_signal;
+use crate::journal::{self, QueueChange, RunKey};
+use crate::machine::Step;
+use crate::machine::agents::{Agent, ChildEnd, WORDS_CHARS_MAX};
+use crate::machine::batch::Progress;
+use crate::machine::event::{Accepted, End, Event, Order, Reply, ToolOutcome};
+use crate::machine::state::{Active, Paused, Phase, State};
+use crate::machine::stop::CancelReason;
+use crate::projection::Row;
+use crate::projection::write::{Target, Words, say};
+use crate::signal::Signal;
+use crate::write_off::change_queued;
+use hob_core::domain::agents::Mission;
+use hob_core::domain::ids::{CallId, InboundId, RunId, SessionId, SessionKey};
+use hob_core::domain::money::Money;
+use hob_core::domain::principal::Principal;
+use hob_model::message::{Message, Pictures};
+use hob_store::error::StoreError;
+use hob_store::inbound::NewInbound;
+use hob_store::{Tx, agents, inbound, runs, sessions, signals};
+
+/// The tool by which a person is asked: agents have none to ask.
+const ASK_HUMAN: &str = "ask_human";
+
+/// What a step changes for other runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// A task is handed on.
+    Spawn(Box<Spawn>),
+    /// This run is an agent, and over; `seq` is the number of its last event.
+    Done {
+        /// How.
+        end: Box<ChildEnd>,
+        /// The number of the event that says so.
+        seq: i64,
+    },
+    /// This run is stopped: whoever works for it is stopped as well.
+    Stop {
+        /// By whom, or whose run it was.
+        reason: CancelReason,
+    },
+}
+
+/// A run that is to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spawn {
+    agent: Agent,
+    /// The message's id: unique, as the agent's is.
+    id: String,
+    accepted: Accepted,
+}
+
+/// What a step that led from `before` to `after` changes for others; `seq` is the number of its first event.
+#[must_use]
+pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: &Step) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (event, seq) in step.events.iter().zip(seq..) {
+        match (event, after.active()) {
+            (Event::ToolFinished { call, outcome: ToolOutcome::Spawn { mission }, .. }, Some(run)) => {
+                changes.extend(is_open(run, call).then(|| Change::Spawn(Box::new(spawn(key, run, (call, mission))))));
+            }
+            (Event::Ended(end), run) => {
+                let stopped = run.filter(|run| run.cancel.is_some());
+                changes.extend(
+                    stopped.map(|run| Change::Stop { reason: CancelReason::Stopped { by: run.input.principal.user } }),
+                );
+                let done = accepted(before, after).and_then(|accepted| accepted.agent.as_ref());
+                changes.extend(
+                    done.map(|agent| Change::Done { end: Box::new(ended(key, (agent, end), step, after)), seq }),
+                );
+            }
+            _ => {}
+        }
+    }
+    changes
+}
+
+/// What the run was accepted with.
+pub(super) fn accepted<'a>(before: &'a State, after: &'a State) -> Option<&'a Accepted> {
+    [after, before].into_iter().find_map(|state| match state {
+        State::Queued(accepted) => Some(accepted),
+        State::Active(run) => Some(&run.input),
+        State::Empty | State::Closed(_) => None,
+    })
+}
+
+/// What an agent has to say goes to the run that it works for; only what it asks is said to people.
+pub(super) fn said_by(agent: &Agent, event: &Event, rows: Vec<Row>) -> Vec<Row> {
+    match event {
+        Event::Replied(_) => Vec::new(),
+        Event::HumanAsked(_) => rows
+            .into_iter()
+            .map(|row| match row {
+                Row::Say { seq, text, form, choices, part } => {
+                    Row::Say { seq, text: agent.asks(&text), form, choices, part }
+                }
+                other => other,
+            })
+            .collect(),
+        // That another model stands in is told where a person is answered.
+        Event::ModelAnswered(_) => rows.into_iter().filter(|row| !matches!(row, Row::Answered { .. })).collect(),
+        _ => rows,
+    }
+}
+
+fn is_open(run: &Active, id: &CallId) -> bool {
+    let (Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. }) = &run.phase else {
+        return false;
+    };
+    batch.calls.iter().any(|open| open.call.id == *id && open.progress == Progress::Child)
+}
+
+fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Spawn {
+    let own = run.input.agent.as_deref();
+    let depth = own.map_or(0, |agent| agent.depth) + 1;
+    let agent = Agent {
+        parent: key.run,
+        call: call.clone(),
+        root: own.map_or(key.run, |agent| agent.root),
+        home: run.input.home(key.session),
+        key: SessionKey(format!("sub-{depth}-{}", mission.id)),
+        depth,
+        mission: mission.mission.clone(),
+        persona: run.persona.as_ref().map(|persona| persona.name.clone()),
+        tools: run.tools.keys().filter(|name| *name != ASK_HUMAN).cloned().collect(),
+    };
+    let accepted = Accepted {
+        // The row that is made for it takes its place.
+        inbound: InboundId(0),
+        principal: Principal::clone(&run.input.principal),
+        destination: run.input.destination.clone(),
+        text: mission.task.clone(),
+        order: Order::Answer,
+        agent: Some(Box::new(agent.clone())),
+        taint: run.taint.clone(),
+        pictures: Pictures::default(),
+        around: None,
+    };
+    Spawn { agent, id: mission.id.clone(), accepted }
+}
+
+fn ended(key: &RunKey, (agent, end): (&Agent, &End), step: &Step, after: &State) -> ChildEnd {
+    let told = step.events.iter().rev().find_map(|event| match event {
+        Event::Replied(Reply::Answer { text } | Reply::Notice { text }) => Some(text.clone()),
+        _ => None,
+    });
+    let run = after.active();
+    let last = || run.and_then(|run| run.transcript.messages().iter().rev().find_map(last_words));
+    let text: String = told.or_else(last).unwrap_or_default();
+    ChildEnd {
+        call: agent.call.clone(),
+        run: key.run,
+        end: end.clone(),
+        text: cut(text),
+        ledger: run.map(|run| run.ledger.clone()).unwrap_or_default(),
+        taint: run.map(|run| run.taint.clone()).unwrap_or_default(),
+        // With that of its own agents: what all of its calls cost is known to the database.
+        cost: Money::ZERO,
+    }
+}
+
+fn last_words(message: &Message) -> Option<String> {
+    match message {
+        Message::Assistant { .. } => Some(message.text().into_owned()).filter(|text| !text.trim().is_empty()),
+        Message::User { .. } | Message::Tool(_) => None,
+    }
+}
+
+fn cut(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(WORDS_CHARS_MAX) {
+        text.truncate(end);
+        text.push_str(" … (cut)");
+    }
+    text
+}
+
+/// Carries a change out. Gives the lanes in which something is due now.
+///
+/// # Errors
+/// When the database fails.
+pub async fn carry_out(tx: &mut Tx, target: &Target<'_>, change: &Change) -> Result<Vec<SessionId>, StoreError> {
+    match change {
+        Change::Spawn(spawn) => begin(tx, target, spawn).await.map(|session| vec![session]),
+        Change::Done { end, seq } => {
+            let spent = Money::from_nanos(agents::cost_of(tx, target.key.run).await?);
+            let end = ChildEnd { cost: spent, ..ChildEnd::clone(end) };
+            let lane = hand_over(tx, target, &end).await?;
+            let stopped = matches!(end.end, End::Cancelled | End::Withdrawn | End::Joined);
+            if lane.is_none() && !stopped {
+                say(tx, target, &format!("run:{}:{seq}", target.key.run), Words::note(&end.late())).await?;
+            }
+            Ok(lane.into_iter().collect())
+        }
+        Change::Stop { reason } => stop(tx, target, *reason).await,
+    }
+}
+
+/// A session of its own, with a run in it that waits for its lane.
+async fn begin(tx: &mut Tx, target: &Target<'_>, spawn: &Spawn) -> Result<SessionId, StoreError> {
+    let Spawn { agent, id, accepted } = spawn;
+    let place = &accepted.destination.conversation;
+    // It is served by whoever serves the conversation that it works for.
+    let session = sessions::ensure(tx, &agent.key.0, place.channel, target.at).await?;
+    let chosen = sessions::lookup(tx, target.key.session).await?.and_then(|session| session.model);
+    sessions::set_model(tx, session.id, chosen.as_deref()).await?;
+    let new = NewInbound {
+        session: session.id,
+        user: accepted.principal.user,
+        conversation: place,
+        external_id: &format!("agent:{id}"),
+        text: &accepted.text,
+        importance: 0.0,
+        envelope: None,
+        disposition: "run",
+        sent_at: target.at,
+        received_at: target.at,
+    };
+    let Some(inbound) = inbound::claim(tx, &new).await? else {
+        let what = "an agent of this name was begun before".to_owned();
+        return Err(StoreError::Inconsistent { table: "inbound", id: new.external_id.to_owned(), what });
+    };
+    let run = runs::enqueue(tx, session.id, inbound, accepted.principal.user, target.at).await?;
+    let Agent { parent, call, root, home, depth, .. } = agent;
+    let link = agents::Link { parent: *parent, call, root: *root, home: *home, depth: *depth };
+    agents::link(tx, run, &link).await?;
+    journal::open(tx, run, Accepted { inbound, ..accepted.clone() }, target.at).await?;
+    tracing::info!(run = %target.key.run, agent = %run, depth, "agent.spawned");
+    Ok(session.id)
+}
+
+/// Tells the run that waits for this one; none: nobody waits any more. Gives its lane.
+async fn hand_over(tx: &mut Tx, target: &Target<'_>, end: &ChildEnd) -> Result<Option<SessionId>, StoreError> {
+    let Some(parent) = agents::parent(tx, target.key.run).await?.filter(|parent| parent.open) else {
+        return Ok(None);
+    };
+    let signal = Signal::ChildEnded { end: Box::new(end.clone()) };
+    signals::add(tx, parent.run, &encode_signal(&signal)?, target.at).await?;
+    Ok(Some(parent.session))
+}
+
+/// The run's record cannot be read, so nobody knows what it did: whoever waits for it is told so. Gives whether somebody is.
+///
+/// # Errors
+/// When the database fails.
+pub(crate) async fn lost(tx: &mut Tx, target: &Target<'_>) -> Result<bool, StoreError> {
+    let run = target.key.run;
+    let Some(parent) = agents::parent(tx, run).await? else {
+        return Ok(false);
+    };
+    let end = ChildEnd {
+        call: parent.call,
+        run,
+        end: End::Failed { why: "its record is damaged".to_owned() },
+        text: "Nobody knows what it did.".to_owned(),
+        ledger: Default::default(),
+        taint: Default::default(),
+        cost: Money::from_nanos(agents::cost_of(tx, run).await?),
+    };
+    Ok(hand_over(tx, target, &end).await?.is_some())
+}
+
+/// A run is over and has not heard these: their words go to its person.
+///
+/// # Errors
+/// When the database fails.
+pub(crate) async fn tell_unheard(tx: &mut Tx, target: &Target<'_>, ends: &[ChildEnd]) -> Result<(), StoreError> {
+    for end in ends {
+        say(tx, target, &format!("agent:{}", end.run), Words::note(&end.late())).await?;
+    }
+    Ok(())
+}
+
+/// The words of agents that nobody has taken from a run that is over.
+///
+/// # Errors
+/// When the database fails.
+pub(crate) async fn take_unheard(tx: &mut Tx, run: RunId) -> Result<Vec<ChildEnd>, StoreError> {
+    let rows = signals::take(tx, run).await?;
+    let ends = rows.iter().filter_map(|row| match serde_json::from_str(&row.body) {
+        Ok(Signal::ChildEnded { end }) => Some(*end),
+        Ok(_) | Err(_) => None,
+    });
+    Ok(ends.collect())
+}
+
+/// Who works for this run, and for those in turn, is stopped; what has not begun is called off.
+async fn stop(tx: &mut Tx, target: &Target<'_>, reason: CancelReason) -> Result<Vec<SessionId>, StoreError> {
+    let mut lanes = Vec::new();
+    for agent in agents::open_below(tx, target.key.run).await? {
+        stop_one(tx, &agent, (reason, target.at)).await?;
+        lanes.push(agent.session);
+    }
+    Ok(lanes)
+}
+
+/// Stops an agent that is not over.
+///
+/// # Errors
+/// When the database fails.
+pub async fn stop_one(
+    tx: &mut Tx,
+    agent: &agents::OpenAgent,
+    (reason, now): (CancelReason, jiff::Timestamp),
+) -> Result<(), StoreError> {
+    let key = RunKey { run: agent.id, session: agent.session };
+    if agent.is_queued() {
+        change_queued(tx, &key, QueueChange::Withdrawn, now).await?;
+        return Ok(());
+    }
+    signals::add(tx, agent.id, &encode_signal(&Signal::Cancel { reason })?, now).await
+}

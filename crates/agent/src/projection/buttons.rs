@@ -1,0 +1,62 @@
+//! A question as people see it: its words, and the buttons under it.
+
+use crate::journal::RunKey;
+use crate::machine::asking::Answerer;
+use crate::machine::human::Decision;
+use crate::machine::question::Question;
+use crate::machine::state::Active;
+use crate::machine::texts;
+use hob_core::domain::outgoing::Choice;
+
+/// A run's question with the decisions it offers, by number, for channels without buttons and for replies in words; who may
+/// answer it, where not everybody may who reads it; and that it was put before.
+pub(super) fn question_text(run: &Active, question: &Question) -> String {
+    let numbered = |(index, decision): (usize, &Decision)| format!("{}. {}", index + 1, decision.label());
+    let decisions = Decision::offered(question).iter().enumerate().map(numbered);
+    let again = (run.reminders > 0).then(|| texts::STILL_OPEN.to_owned());
+    // An approval says it by itself.
+    let says = matches!(question, Question::Approval { .. });
+    let owners = (Answerer::of(run, question) == Answerer::Owner && !says).then(|| texts::FOR_OWNERS.to_owned());
+    let told = again.into_iter().chain([texts::question(question)]).chain(owners);
+    told.chain(decisions).collect::<Vec<_>>().join("\n")
+}
+
+/// Its buttons.
+pub(super) fn choices(key: &RunKey, number: u32, question: &Question) -> Vec<Choice> {
+    let button = |(index, decision): (usize, &Decision)| Choice {
+        label: decision.label().to_owned(),
+        token: Press { run: key.run.0, question: number, choice: index + 1 }.token(),
+    };
+    Decision::offered(question).iter().enumerate().map(button).collect()
+}
+
+/// A press of a button under a run's question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Press {
+    /// The run.
+    pub run: i64,
+    /// Its question.
+    pub question: u32,
+    /// The decision, from 1.
+    pub choice: usize,
+}
+
+impl Press {
+    /// What the button carries.
+    #[must_use]
+    pub fn token(&self) -> String {
+        format!("q:{}:{}:{}", self.run, self.question, self.choice)
+    }
+
+    /// The press that a token stands for.
+    #[must_use]
+    pub fn parse(token: &str) -> Option<Self> {
+        let mut parts = token.strip_prefix("q:")?.split(':');
+        let press = Self {
+            run: parts.next()?.parse().ok()?,
+            question: parts.next()?.parse().ok()?,
+            choice: parts.next()?.parse().ok()?,
+        };
+        parts.next().is_none().then_some(press)
+    }
+}

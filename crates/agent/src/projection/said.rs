@@ -1,0 +1,84 @@
+//! Whose words a message of the history holds: only what people said is remembered.
+
+use std::borrow::Cow;
+
+use crate::machine::event::{Event, Order, Steered};
+use crate::machine::question::Question;
+use crate::machine::state::{Active, Phase, State};
+use crate::machine::transcript::Entry;
+use crate::machine::{Step, texts};
+use hob_core::domain::ids::UserId;
+use hob_core::domain::principal::{Principal, Trust};
+use hob_model::message::{Message, ToolResult};
+
+/// A person's words, as they said them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Who said them.
+    pub by: UserId,
+    /// With which authority; none: they answered a question of the run, and are as known as the house knows them.
+    pub principal: Option<Principal>,
+    /// The words.
+    pub text: String,
+    /// What the run had asked them, where that is known.
+    pub asked: Option<String>,
+}
+
+/// The words of an entry of `run`'s transcript, its `at`th, that `step` has added.
+///
+/// Hob's own words are nobody's, and neither is what a heartbeat or `/compact` puts into a person's mouth.
+pub(super) fn said(before: &State, step: &Step, run: &Active, (at, entry): (usize, &Entry<'_>)) -> Option<Said> {
+    // What is said in an agent's session belongs to its task, and to nobody's memory.
+    if run.input.agent.is_some() {
+        return None;
+    }
+    if let Message::Tool(result) = entry.message {
+        return answered(before, step, result);
+    }
+    let by = entry.author?;
+    if at == 0 && run.input.order != Order::Answer {
+        return None;
+    }
+    let around = run.input.around.as_deref().filter(|_| at == 0);
+    // What somebody hands on is another's words, and that other is nobody here.
+    if around.is_some_and(|around| around.forwarded_from.is_some()) {
+        return None;
+    }
+    let told = match around {
+        Some(_) => Cow::Borrowed(run.input.text.as_str()),
+        None => entry.message.text(),
+    };
+    let requester = run.input.principal.user;
+    let now = step.events.iter().filter_map(|event| match event {
+        Event::Steered(steered) => Some(steered),
+        _ => None,
+    });
+    let waiting = before.active().map_or(&[][..], |active| &active.steering);
+    let stands = |steered: &&Steered| steered.principal.user == by && texts::steered(steered, requester) == told;
+    let joined = (at > 0).then(|| waiting.iter().chain(now).find(stands)).flatten();
+    let (principal, text) = match joined {
+        Some(steered) => (Some(steered.principal.clone()), steered.text.clone()),
+        None => ((by == requester).then(|| run.input.principal.clone()), told.into_owned()),
+    };
+    (!text.trim().is_empty()).then_some(Said { by, principal, text, asked: None })
+}
+
+/// The words with which a person answers what the model asked them: they stand in the history as the result of its call.
+fn answered(before: &State, step: &Step, result: &ToolResult) -> Option<Said> {
+    let run = before.active()?;
+    let Phase::Waiting { question: Question::Asked { call, text: question }, .. } = &run.phase else {
+        return None;
+    };
+    let answer = step.events.iter().find_map(|event| match event {
+        Event::HumanAnswered(answer) => Some(answer),
+        _ => None,
+    })?;
+    if *call != result.call || answer.text != result.text || answer.text.trim().is_empty() {
+        return None;
+    }
+    let requester = &run.input.principal;
+    let principal = (answer.by == requester.user).then(|| requester.clone());
+    // What Hob asks because of untrusted content is not remembered in a person's name.
+    let asked = (requester.trust == Trust::Trusted && run.taint.is_clean()).then(|| question.clone());
+    Some(Said { by: answer.by, principal, text: answer.text.clone(), asked })
+}

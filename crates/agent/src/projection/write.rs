@@ -1,0 +1,287 @@
+//! Storing the rows of a step, in the transaction of its events.
+
+use jiff::Timestamp;
+
+use crate::journal::RunKey;
+use crate::machine::state::Failure;
+use crate::machine::texts;
+use crate::machine::texts::StandIn;
+use crate::prefix::Prefix;
+use crate::projection::remember::{open_question, remember, shortened, store_recalled};
+use crate::projection::{Row, attached, count, owners, resolved};
+use hob_core::domain::capabilities::Capabilities;
+use hob_core::domain::ids::{CallId, MessageId, SessionId, UserId};
+use hob_core::domain::origin::Taint;
+use hob_core::domain::outgoing::{Choice, Delivery, Destination};
+use hob_core::render::{Form, Piece, pieces};
+use hob_model::message::Message;
+use hob_store::error::StoreError;
+use hob_store::outbox::Part;
+use hob_store::{Tx, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
+
+/// Where a run's rows go.
+#[derive(Debug, Clone)]
+pub struct Target<'a> {
+    /// Run and session.
+    pub key: &'a RunKey,
+    /// The conversation that it belongs to: an agent's is the one that it works for.
+    pub home: SessionId,
+    /// Where its words go.
+    pub destination: &'a Destination,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Stores the rows of a step; gives the sessions in which something is to be said besides the run's own words.
+///
+/// # Errors
+/// When the database fails.
+pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<Vec<SessionId>, StoreError> {
+    let mut told = Vec::new();
+    for row in rows {
+        match row {
+            Row::Deliver { call, delivery } => told.push(deliver(tx, target, (call, delivery)).await?),
+            Row::Resolved { question, outcome } => {
+                told.extend(resolved::write(tx, target, (Some(*question), *outcome)).await?);
+            }
+            row => write_row(tx, target, row).await?,
+        }
+    }
+    Ok(told)
+}
+
+/// Queues what a tool wants delivered, once for its call; in the order of the conversation that it goes to.
+async fn deliver(
+    tx: &mut Tx,
+    target: &Target<'_>,
+    (call, delivery): (&CallId, &Delivery),
+) -> Result<SessionId, StoreError> {
+    let place = delivery.to.as_ref().unwrap_or(&target.destination.conversation);
+    let session = match &delivery.to {
+        Some(to) => sessions::ensure(tx, &to.session_key().0, to.channel, target.at).await?.id,
+        None => target.key.session,
+    };
+    let destination = Destination { conversation: place.clone(), reply_to: None };
+    // A record that was forgotten meanwhile has nothing to be sent.
+    let file = match delivery.file {
+        Some(file) => files::find(tx, file).await?,
+        None => None,
+    };
+    let gone = delivery.file.is_some() && file.is_none();
+    let most = Capabilities::of(place.channel).file_bytes_max;
+    let refused = file.as_ref().filter(|file| most.is_none_or(|most| file.bytes.unsigned_abs() > most));
+    let refused = refused.map(|file| texts::file_too_big((&file.name, &delivery.text), file.bytes, most));
+    let file = file.map(|record| record.id).filter(|_| refused.is_none());
+    let text = if gone { texts::FILE_GONE } else { refused.as_deref().unwrap_or(delivery.text.as_str()) };
+    // What does not fit under a file goes before it.
+    let under = file.is_some() && Capabilities::of(place.channel).caption_limit().fits(text);
+    // Models write Markdown wherever they write; Hob's own words are none.
+    let form = if gone || refused.is_some() { Form::Plain } else { Form::Markdown };
+    let mut parts = if under { Vec::new() } else { pieces(text, form, place.channel) };
+    if file.is_some() {
+        parts.push(Piece { text: if under { text.to_owned() } else { String::new() }, markup: None });
+    }
+    let last = parts.len().saturating_sub(1);
+    for (index, piece) in parts.iter().enumerate() {
+        let new = outbox::NewChunk {
+            key: &format!("call:{}:{call}:{index}", target.key.run),
+            session,
+            run: Some(target.key.run),
+            destination: &destination,
+            piece,
+            choices: &[],
+            file: file.filter(|_| index == last),
+            part: Part::Words,
+        };
+        outbox::add(tx, &new, target.at).await?;
+    }
+    Ok(session)
+}
+
+async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
+    let (run, at) = (target.key.run, millis(target.at));
+    match row {
+        Row::Message { message, author, tokens, said, taint } => {
+            if let Message::Tool(result) = message {
+                // What a person settled has no end of its own in the journal's tool events.
+                tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
+            }
+            let Some(said) = said else {
+                write_message(tx, target, message, (*author, *tokens, taint)).await?;
+                return Ok(());
+            };
+            let asked = match &said.asked {
+                Some(asked) => Some(shortened(asked)),
+                None => open_question(tx, target).await?,
+            };
+            let message = write_message(tx, target, message, (*author, *tokens, taint)).await?;
+            remember(tx, target, said, (message, asked.as_deref())).await
+        }
+        Row::Recalled(recalled) => store_recalled(tx, target, recalled).await,
+        Row::ToolStarted { call, attempt, user } => {
+            let (name, arguments) = (call.name.as_str(), call.arguments.as_str());
+            let (attempt, user) = (*attempt, *user);
+            let started = tool_calls::Started { run, call: &call.id, name, arguments, attempt, user, at };
+            tool_calls::start(tx, &started).await
+        }
+        Row::ToolFinished { call, text, is_error } => tool_calls::finish(tx, run, call, (text, *is_error), at).await,
+        Row::ModelAsked { seq, call, user, prefix } => {
+            let prefix_break = match prefix {
+                Some(prefix) => swap_prefix(tx, target.key, prefix).await?,
+                None => None,
+            };
+            let new = model_calls::NewCall {
+                run,
+                asked_seq: *seq,
+                model: &call.label,
+                session: target.key.session,
+                user: *user,
+                estimate: count(call.counted),
+                reserved: call.reserve.unwrap_or_default().nanos(),
+                prefix_break,
+                at,
+            };
+            model_calls::ask(tx, &new).await
+        }
+        Row::Summary { user, history_from, through, text, taint } => {
+            let summary = summaries::Summary { through: *through, text: text.clone(), taint: taint.stored() };
+            let made =
+                summaries::Made { session: target.key.session, user: *user, run, history_from: *history_from, at };
+            summaries::put(tx, &made, &summary).await
+        }
+        Row::Afresh => {
+            sessions::start_afresh(tx, target.key.session).await?;
+            summaries::forget(tx, target.key.session).await
+        }
+        Row::ModelEnded(end) => model_calls::end(tx, run, end, at).await,
+        Row::Answered { seq, first, by, failure } => stand_in(tx, target, *seq, (first, by, failure.as_ref())).await,
+        Row::Granted { user, tool } => {
+            grants::add(tx, &grants::NewGrant { user: *user, session: target.home, tool, run, at }).await
+        }
+        Row::AskOwners { seq, who, text, choices, question, whole } => {
+            let words = Words { choices, part: Part::Question(*question), ..Words::note(text) };
+            let file = match whole {
+                Some((user, whole)) => Some(attached::record(tx, target, *seq, (*user, whole)).await?),
+                None => None,
+            };
+            owners::ask(tx, target, owners::Asking { seq: *seq, who, file }, words).await
+        }
+        Row::Attached { seq, user, text } => {
+            let file = attached::record(tx, target, *seq, (*user, text)).await?;
+            attached::send(tx, target, &format!("run:{run}:{seq}:file"), file).await
+        }
+        // Whoever is told is known to the caller.
+        Row::Deliver { .. } | Row::Resolved { .. } => Ok(()),
+        Row::Handover(change) => change.write(tx, target.key.session).await,
+        Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
+        Row::Say { seq, text, form, choices, part } => {
+            let words = Words { text, form: *form, choices, part: *part };
+            say(tx, target, &format!("run:{run}:{seq}"), words).await
+        }
+    }
+}
+
+/// That another model answers is told once, and so is its end.
+async fn stand_in(
+    tx: &mut Tx,
+    target: &Target<'_>,
+    seq: i64,
+    (first, by, failure): (&str, &str, Option<&Failure>),
+) -> Result<(), StoreError> {
+    let (run, session) = (target.key.run, target.key.session);
+    let told = sessions::stand_in(tx, session).await?;
+    let told = told.and_then(|told| serde_json::from_str::<StandIn>(&told).ok());
+    let Some(text) = texts::stand_in(first, by, failure, told.as_ref()) else {
+        return Ok(());
+    };
+    let stand_in = StandIn { first: first.to_owned(), by: by.to_owned() };
+    let stored = serde_json::to_string(&stand_in).map_err(|error| StoreError::Database(error.to_string()))?;
+    let stored = (first != by).then_some(stored.as_str());
+    sessions::set_stand_in(tx, session, stored).await?;
+    say(tx, target, &format!("note:{run}:{seq}"), Words::note(&text)).await
+}
+
+/// Why the provider's cache cannot go on from the conversation's last run.
+async fn swap_prefix(tx: &mut Tx, key: &RunKey, prefix: &Prefix) -> Result<Option<&'static str>, StoreError> {
+    let stored = serde_json::to_string(prefix).map_err(|error| StoreError::Database(error.to_string()))?;
+    let before = sessions::swap_prefix(tx, key.session, &stored).await?;
+    let before = before.and_then(|before| serde_json::from_str::<Prefix>(&before).ok());
+    let reason = before.and_then(|before| prefix.break_since(&before));
+    if let Some(reason) = reason {
+        tracing::info!(session = %key.session, run = %key.run, reason, "model.cache.prefix_broken");
+    }
+    Ok(reason)
+}
+
+async fn write_message(
+    tx: &mut Tx,
+    target: &Target<'_>,
+    message: &Message,
+    (author, tokens, taint): (Option<UserId>, u64, &Taint),
+) -> Result<MessageId, StoreError> {
+    let role = match message {
+        Message::User { .. } => "user",
+        Message::Assistant { .. } => "assistant",
+        Message::Tool(_) => "tool",
+    };
+    let body = serde_json::to_string(message).map_err(|error| StoreError::Database(error.to_string()))?;
+    let taint = taint.stored();
+    let new = messages::NewMessage {
+        session: target.key.session,
+        run: target.key.run,
+        role,
+        user: author,
+        body: &body,
+        text: &message.text(),
+        tokens: count(tokens),
+        taint: taint.as_deref(),
+        at: millis(target.at),
+    };
+    messages::append(tx, &new).await
+}
+
+/// Words to be said.
+pub(crate) struct Words<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) form: Form,
+    /// Buttons under the last chunk.
+    pub(crate) choices: &'a [Choice],
+    pub(crate) part: Part<'static>,
+}
+
+impl<'a> Words<'a> {
+    /// Hob's own words, beside what the run answers.
+    pub(crate) fn note(text: &'a str) -> Self {
+        Self { text, form: Form::Plain, choices: &[], part: Part::Words }
+    }
+
+    /// What the chunk at `index`, of those up to `last`, is in the run's talk.
+    fn part_of(&self, index: usize, last: usize) -> Part<'static> {
+        let is_it = match self.part {
+            Part::Words | Part::Instead(_) => true,
+            Part::Reply => index == 0,
+            Part::Question(_) => index == last,
+        };
+        if is_it { self.part } else { Part::Words }
+    }
+}
+
+/// Queues words in chunks that the platform takes; buttons go under the last.
+pub(crate) async fn say(tx: &mut Tx, target: &Target<'_>, key: &str, words: Words<'_>) -> Result<(), StoreError> {
+    let chunks = pieces(words.text, words.form, target.destination.conversation.channel);
+    let last = chunks.len().saturating_sub(1);
+    for (index, piece) in chunks.iter().enumerate() {
+        let new = outbox::NewChunk {
+            key: &format!("{key}:{index}"),
+            session: target.home,
+            run: Some(target.key.run),
+            destination: target.destination,
+            piece,
+            choices: if index == last { words.choices } else { &[] },
+            file: None,
+            part: words.part_of(index, last),
+        };
+        outbox::add(tx, &new, target.at).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! A run as it stood after one of its events: folded from those up to it, by the machine itself.
+
+use async_trait::async_trait;
+
+use crate::driver::LoadMaterial;
+use crate::machine::Replay;
+use crate::machine::effect::ModelCall;
+use crate::machine::event::JournalMismatch;
+use crate::machine::state::{Active, Paused, Phase, State};
+use crate::prompt::Material;
+use crate::replay::load::decoded;
+use crate::replay::{Broken, Timed};
+use hob_core::domain::ids::{RunId, SessionId};
+use hob_model::provider::Request;
+use hob_store::error::StoreError;
+use hob_store::journal::EventRow;
+use hob_store::{Statement, Tx, journal, runs};
+
+/// Reads a run up to one of its events.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadAt {
+    /// Which.
+    pub run: RunId,
+    /// The event's number.
+    pub at: i64,
+}
+
+/// What was read of a run: folding it takes its time, and needs the database no more.
+#[derive(Debug, Clone)]
+pub struct Unfolded {
+    run: RunId,
+    session: SessionId,
+    upto: i64,
+    rows: Vec<EventRow>,
+}
+
+/// A run at that point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    session: SessionId,
+    /// The last event that was folded.
+    pub at: i64,
+    /// The journal's last event.
+    pub upto: i64,
+    /// That event.
+    pub last: Option<Timed>,
+    /// What its events fold to.
+    pub state: State,
+    /// Where they part from what this Hob derives.
+    pub mismatch: Option<JournalMismatch>,
+    /// The first of them that cannot be read: nothing after it was folded.
+    pub broken: Option<Broken>,
+}
+
+#[async_trait]
+impl Statement for LoadAt {
+    /// None: there is no such run.
+    type Output = Option<Unfolded>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Unfolded>, StoreError> {
+        let Some(row) = runs::lookup(tx, self.run).await? else {
+            return Ok(None);
+        };
+        let upto = journal::last(tx, self.run).await?;
+        let rows = journal::part(tx, self.run, (0, self.at), i64::MAX).await?;
+        Ok(Some(Unfolded { run: self.run, session: row.session, upto, rows }))
+    }
+}
+
+impl Unfolded {
+    /// What it folds to.
+    ///
+    /// # Errors
+    /// When a row is none that Hob has written.
+    pub fn fold(self) -> Result<Standing, StoreError> {
+        let Self { run, session, upto, rows } = self;
+        let (events, broken) = decoded(run, &rows)?;
+        let mut replay = Replay::default();
+        events.iter().for_each(|timed| replay.feed(&timed.event));
+        // What is expected next has simply not been folded.
+        let mismatch = replay.mismatch().filter(|found| found.actual != "missing");
+        let (at, last) = (replay.seq, events.into_iter().last());
+        Ok(Standing { session, at, upto, last, state: replay.state, mismatch, broken })
+    }
+}
+
+/// Reads what the requests of a run at that point are made of: the prompt, the tools, the conversation before it.
+#[derive(Clone)]
+pub struct LoadRequest(LoadMaterial);
+
+#[async_trait]
+impl Statement for LoadRequest {
+    /// None: it is not kept any more.
+    type Output = Option<Material>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Material>, StoreError> {
+        match self.0.run(tx).await {
+            Ok(material) => Ok(Some(material)),
+            Err(StoreError::Inconsistent { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Standing {
+    /// What is to be read to tell what the model is asked at this point; none: the run has not begun.
+    #[must_use]
+    pub fn wants(&self) -> Option<LoadRequest> {
+        let run = self.state.active()?;
+        let (reader, context) = (run.input.principal.user, run.context.clone());
+        Some(LoadRequest(LoadMaterial { session: self.session, reader, context }))
+    }
+
+    /// What the model is asked at this point, or would be if it were asked now; none: the run has not begun.
+    #[must_use]
+    pub fn request(&self, material: &Material) -> Option<Request> {
+        let run = self.state.active()?;
+        Some(material.request_of(run, &due(run)))
+    }
+}
+
+/// The call of the model that is open, or the next one.
+fn due(run: &Active) -> ModelCall {
+    match &run.phase {
+        Phase::Calling(call) | Phase::Waiting { paused: Paused::Call(call), .. } => call.clone(),
+        Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => run.call_model(),
+    }
+}

@@ -1,0 +1,123 @@
+//! Reads a recorded run; what cannot be read of it is said, and what comes before is kept.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::journal;
+use crate::machine::event::Event;
+use crate::replay::{Broken, Recorded, Timed};
+use hob_core::domain::ids::RunId;
+use hob_store::error::StoreError;
+use hob_store::journal::EventRow;
+use hob_store::upkeep::journals;
+use hob_store::{Statement, Tx, agents, blobs, recorded};
+
+/// Reads a run.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Which.
+    pub run: RunId,
+}
+
+/// What there is under a run's number.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// The run.
+    Run(Box<Recorded>),
+    /// The run was let go long after it was over: its journal is not kept for ever.
+    LetGo,
+    /// No run; these have the numbers next to it.
+    Nothing {
+        /// In order.
+        near: Vec<RunId>,
+    },
+}
+
+#[async_trait]
+impl Statement for Load {
+    type Output = Found;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
+        let Some(shown) = recorded::find(tx, self.run).await? else {
+            return Ok(Found::Nothing { near: recorded::nearby(tx, self.run).await? });
+        };
+        if journals::is_let_go(tx, self.run).await? {
+            return Ok(Found::LetGo);
+        }
+        let (events, broken) = decoded(self.run, &hob_store::journal::list(tx, self.run).await?)?;
+        let system = events.iter().find_map(|timed| match &timed.event {
+            Event::Begun(begun) => Some(begun.context.system.clone()),
+            _ => None,
+        });
+        let system = match system {
+            // Without it a run can still be shown; only what it weighed cannot be told.
+            Some(digest) => blobs::get(tx, &digest.0).await.ok(),
+            None => None,
+        };
+        let recorded::Shown { session, who, state, state_hash, parent } = shown;
+        let agents = agents::children(tx, self.run).await?;
+        Ok(Found::Run(Box::new(Recorded {
+            run: self.run,
+            session,
+            who,
+            state,
+            state_hash,
+            parent,
+            agents,
+            events,
+            broken,
+            system,
+        })))
+    }
+}
+
+/// A journal up to the first row that cannot be read.
+pub(super) fn decoded(run: RunId, rows: &[EventRow]) -> Result<(Vec<Timed>, Option<Broken>), StoreError> {
+    let mut events = Vec::new();
+    for (row, seq) in rows.iter().zip(1..) {
+        if row.seq != seq {
+            let what = format!("event {seq} is missing: the next one has the number {}", row.seq);
+            return Ok((events, Some(Broken { seq, what })));
+        }
+        match journal::decode(run, row) {
+            Ok(event) => {
+                events.push(Timed { at: Timestamp::from_millisecond(row.at).unwrap_or_default(), event });
+            }
+            Err(StoreError::Inconsistent { what, .. }) => {
+                let what = format!("{} of encoding {} cannot be read: {what}", row.kind, row.version);
+                return Ok((events, Some(Broken { seq, what })));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((events, None))
+}
+
+/// The newest runs.
+#[derive(Debug, Clone)]
+pub struct ListRuns {
+    /// Of the session with this published name; none: of all.
+    pub session: Option<String>,
+    /// In this state; none: in any.
+    pub state: Option<String>,
+    /// At most so many.
+    pub limit: i64,
+}
+
+#[async_trait]
+impl Statement for ListRuns {
+    /// None: there is no such session.
+    type Output = Option<Vec<recorded::Listed>>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let session = match &self.session {
+            None => None,
+            Some(key) => match hob_store::sessions::find_by_key(tx, key).await? {
+                None => return Ok(None),
+                Some(session) => Some(session.id),
+            },
+        };
+        let wanted = recorded::Wanted { session, state: self.state.clone(), limit: self.limit };
+        recorded::list(tx, &wanted).await.map(Some)
+    }
+}

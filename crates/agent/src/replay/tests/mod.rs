@@ -1,0 +1,7 @@
+//! Recorded runs, looked at afterwards (rows N2, D8).
+
+mod tree;
+mod verify;
+mod what_if;
+
+pub(crate) use crate::replay::testkit::*;

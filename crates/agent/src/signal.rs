@@ -1,0 +1,67 @@
+//! Words to a run from outside its lane, as they are stored.
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::agents::ChildEnd;
+use crate::machine::event::Event;
+use crate::machine::question::Answer;
+use crate::machine::stop::CancelReason;
+use hob_core::domain::ids::UserId;
+
+/// A durable word to a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "signal", rename_all = "snake_case")]
+pub enum Signal {
+    /// It must end.
+    Cancel {
+        /// Why.
+        reason: CancelReason,
+    },
+    /// Somebody wants the older part of its context summed up.
+    Compact {
+        /// Who.
+        by: UserId,
+    },
+    /// A person answers its question.
+    Answer(Answer),
+    /// Nobody answered it in time.
+    Expire {
+        /// Which of its questions.
+        question: u32,
+    },
+    /// An agent of its is done.
+    ChildEnded {
+        /// How.
+        end: Box<ChildEnd>,
+    },
+    /// It is to stand still.
+    Pause {
+        /// Who wants it.
+        by: UserId,
+    },
+    /// It may go on.
+    Resume {
+        /// Who wants it.
+        by: UserId,
+    },
+    /// A tool that was allowed for good is not any more.
+    Revoke {
+        /// Which.
+        tool: String,
+    },
+}
+
+impl From<Signal> for Event {
+    fn from(signal: Signal) -> Self {
+        match signal {
+            Signal::Cancel { reason } => Self::CancelRequested(reason),
+            Signal::Compact { by } => Self::CompactRequested { by },
+            Signal::Answer(answer) => Self::HumanAnswered(answer),
+            Signal::Expire { question } => Self::Expired { question },
+            Signal::ChildEnded { end } => Self::ChildEnded(end),
+            Signal::Pause { by } => Self::PauseRequested { by },
+            Signal::Resume { by } => Self::PauseLifted { by },
+            Signal::Revoke { tool } => Self::GrantRevoked { tool },
+        }
+    }
+}

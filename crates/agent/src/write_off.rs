@@ -1,0 +1,195 @@
+//! The one thing that is done to a run without its machine: putting it aside when what it stands on cannot be read.
+//!
+//! Its journal or something that it refers to cannot be read, or its code panics even at its own end: then this Hob can derive
+//! nothing any more. Another edition perhaps can, so nothing of it is ended: it is parked, its sender is told, its lane goes
+//! on. Each start tries again ([`take_up`]); a person's word alone writes it off.
+//! Start at [`park`].
+
+use std::panic::AssertUnwindSafe;
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use jiff::Timestamp;
+
+use crate::journal::{self, Folded, QueueChange, RunKey};
+use crate::machine::event::Accepted;
+use crate::machine::status::Status;
+use crate::machine::texts;
+use crate::projection::agents;
+use crate::projection::resolved::{self, Resolution};
+use crate::projection::write::{Target, Words, say};
+use hob_core::domain::ids::RunId;
+use hob_core::domain::outgoing::Destination;
+use hob_store::error::StoreError;
+use hob_store::model_calls::CallEnd;
+use hob_store::runs::{Reached, Waits};
+use hob_store::{Statement, Store, Tx, inbound, millis, model_calls, parked, runs};
+
+/// Puts a run aside that this Hob cannot go on with, and tells its sender, once. Gives where that is.
+///
+/// # Errors
+/// When the database fails.
+pub async fn park(tx: &mut Tx, key: &RunKey, (why, now): (&str, Timestamp)) -> Result<Option<Destination>, StoreError> {
+    let written_by = parked::put_aside(tx, key.run, why).await?.unwrap_or_default();
+    tracing::error!(run = %key.run, why, written_by, edition = runs::EDITION, "agent_run.parked");
+    lose_call(tx, key.run, now).await?;
+    let destination = destination(tx, key.run).await?;
+    if let Some(destination) = &destination {
+        let home = hob_store::agents::home(tx, key.run).await?.unwrap_or(key.session);
+        let target = Target { key, home, destination, at: now };
+        say(tx, &target, &format!("run:{}:parked", key.run), Words::note(texts::PARKED)).await?;
+    }
+    Ok(destination)
+}
+
+/// Ends a run that was put aside, because somebody said so.
+///
+/// # Errors
+/// When the database fails.
+pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
+    tracing::info!(run = %key.run, "agent_run.written_off");
+    let (state, ended_at) = (Status::Failed.as_str(), Some(millis(now)));
+    let reached = Reached { state, ended_at, hash: None, waits: Waits::WithoutEnd };
+    runs::set_state(tx, key.run, reached).await?;
+    lose_call(tx, key.run, now).await?;
+    let Some(destination) = destination(tx, key.run).await? else {
+        return Ok(());
+    };
+    let home = hob_store::agents::home(tx, key.run).await?.unwrap_or(key.session);
+    let target = Target { key, home, destination: &destination, at: now };
+    let unheard = agents::take_unheard(tx, key.run).await?;
+    agents::tell_unheard(tx, &target, &unheard).await?;
+    // Who waits for it is told, and tells.
+    if !agents::lost(tx, &target).await? {
+        // Whoever presses now is told that it is too late; the buttons need not be there any more.
+        resolved::write(tx, &target, (None, Resolution::Moot)).await?;
+    }
+    Ok(())
+}
+
+/// What was set aside for a call that nobody awaits any more would count against the budgets for ever.
+async fn lose_call(tx: &mut Tx, run: RunId, now: Timestamp) -> Result<(), StoreError> {
+    let lost = CallEnd { state: "lost", ..CallEnd::default() };
+    model_calls::end(tx, run, &lost, millis(now)).await
+}
+
+/// Where its message was said: the inbox knows, should the journal say nothing at all.
+async fn destination(tx: &mut Tx, run: RunId) -> Result<Option<Destination>, StoreError> {
+    if let Some(accepted) = journal::first(tx, run).await? {
+        return Ok(Some(accepted.destination));
+    }
+    let place = inbound::place_of_run(tx, run).await?;
+    Ok(place.map(|conversation| Destination { conversation, reply_to: None }))
+}
+
+/// A run's fold, or why there is none: its journal cannot be read, or breaks the code that folds it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn fold(tx: &mut Tx, run: RunId) -> Result<Result<Folded, String>, StoreError> {
+    match AssertUnwindSafe(journal::load(tx, run)).catch_unwind().await {
+        Ok(Ok(folded)) => Ok(Ok(folded)),
+        Ok(Err(error @ StoreError::Inconsistent { .. })) => Ok(Err(error.to_string())),
+        Ok(Err(error)) => Err(error),
+        Err(_panic) => Ok(Err("folding its journal panicked".to_owned())),
+    }
+}
+
+/// A run's fold; none if there is none here: then the run is put aside.
+///
+/// # Errors
+/// When the database fails.
+pub async fn load_or_park(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<Option<Folded>, StoreError> {
+    match fold(tx, key.run).await? {
+        Ok(folded) => Ok(Some(folded)),
+        Err(why) => {
+            park(tx, key, (&why, now)).await?;
+            Ok(None)
+        }
+    }
+}
+
+/// Changes a run that waits for the lane, as [`journal::change_queued`]; one that cannot be read is put aside.
+///
+/// # Errors
+/// When the database fails.
+pub async fn change_queued(
+    tx: &mut Tx,
+    key: &RunKey,
+    change: QueueChange,
+    now: Timestamp,
+) -> Result<Option<Accepted>, StoreError> {
+    match journal::change_queued(tx, key.run, change, now).await {
+        Err(error @ StoreError::Inconsistent { .. }) => {
+            park(tx, key, (&error.to_string(), now)).await?;
+            Ok(None)
+        }
+        other => other,
+    }
+}
+
+/// Puts a run aside that could not be driven: something that it refers to is damaged, or its code panicked at its own end.
+pub struct Park {
+    /// Run and session.
+    pub key: RunKey,
+    /// Why.
+    pub why: String,
+    /// When.
+    pub now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Park {
+    type Output = Option<Destination>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Destination>, StoreError> {
+        park(tx, &self.key, (&self.why, self.now)).await
+    }
+}
+
+/// Gives those runs back to their lanes that were put aside and can be read now: at a start, which may be another edition's.
+/// Gives how many.
+///
+/// # Errors
+/// When the database fails.
+pub async fn take_up(store: &Store) -> Result<usize, StoreError> {
+    let readable = store.read(Readable).await?;
+    for (run, waits) in &readable {
+        store.write(TakeUp { run: *run, waits: *waits }).await?;
+        tracing::info!(%run, "agent_run.taken_up: it was put aside, and can be read now");
+    }
+    Ok(readable.len())
+}
+
+/// The runs that were put aside and can be folded here, and whether they wait for somebody.
+struct Readable;
+
+#[async_trait]
+impl Statement for Readable {
+    type Output = Vec<(RunId, bool)>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<(RunId, bool)>, StoreError> {
+        let mut readable = Vec::new();
+        for parked in parked::list(tx, None).await? {
+            if let Ok(folded) = fold(tx, parked.run).await? {
+                let waits = folded.replay.mismatch().is_none() && folded.replay.state.status() == Status::Waiting;
+                readable.push((parked.run, waits));
+            }
+        }
+        Ok(readable)
+    }
+}
+
+struct TakeUp {
+    run: RunId,
+    waits: bool,
+}
+
+#[async_trait]
+impl Statement for TakeUp {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        parked::take_up(tx, self.run, self.waits).await
+    }
+}

@@ -1,0 +1,52 @@
+//! `[budget]`: how much money models may cost.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::problem::Finding;
+use crate::shape;
+
+/// How much money models may cost, in US dollars.
+///
+/// At 80 % of a cap the chat is told; at its end a task is handed back with what was done. Models without a known price
+/// count for nothing here.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<BudgetConfig>)]
+pub struct BudgetConfig {
+    /// For one task, with all that it starts.
+    #[schemars(range(min = 0, max = 1_000_000), example = &0.5)]
+    pub run_usd: Option<f64>,
+    /// For any sixty minutes.
+    #[schemars(range(min = 0, max = 1_000_000), example = &2.0)]
+    pub hour_usd: Option<f64>,
+    /// For a day of the calendar.
+    #[schemars(range(min = 0, max = 1_000_000), example = &5.0)]
+    pub day_usd: Option<f64>,
+    /// For a month of the calendar.
+    #[schemars(range(min = 0, max = 1_000_000), example = &50.0)]
+    pub month_usd: Option<f64>,
+    /// For one person in a month of the calendar.
+    #[schemars(range(min = 0, max = 1_000_000), example = &20.0)]
+    pub person_month_usd: Option<f64>,
+}
+
+impl BudgetConfig {
+    /// What cannot be.
+    #[must_use]
+    pub fn validate(&self) -> Vec<Finding> {
+        let wider = [
+            ("run_usd", self.run_usd),
+            ("hour_usd", self.hour_usd),
+            ("day_usd", self.day_usd),
+            ("month_usd", self.month_usd),
+        ];
+        let set: Vec<(&str, f64)> = wider.into_iter().filter_map(|(key, cap)| Some((key, cap?))).collect();
+        let beyond = set.windows(2).filter(|pair| pair[0].1 > pair[1].1).map(|pair| {
+            let [(key, cap), (wide, most)] = [pair[0], pair[1]];
+            let why = format!("is {cap}, expected at most {wide}, which is {most}");
+            Finding::new(key, why, format!("lower it or raise {wide}")).with(wide)
+        });
+        beyond.collect()
+    }
+}

@@ -1,0 +1,294 @@
+//! A document against the shape of its types: everything that is wrong, and what is left without the wrong parts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use toml::Value as Toml;
+
+use crate::document::{Node, Table, Value};
+use crate::example;
+use crate::expand::Failure;
+use crate::place;
+use crate::problem::{Finding, Problem};
+use crate::renamed::Both;
+use crate::shape::{Field, Shape};
+
+/// What is known about one document while it is checked.
+pub(super) struct Check<'a> {
+    file: &'a Path,
+    root: &'a [Field],
+    problems: Vec<Problem>,
+    /// Where each key of the document stands.
+    lines: BTreeMap<String, usize>,
+    /// The places with a problem: what follows from them only is not reported as well.
+    broken: BTreeSet<String>,
+}
+
+impl<'a> Check<'a> {
+    pub(super) fn new(file: &'a Path, root: &'a [Field]) -> Self {
+        Self { file, root, problems: Vec::new(), lines: BTreeMap::new(), broken: BTreeSet::new() }
+    }
+
+    /// Takes over what could not be expanded.
+    pub(super) fn unexpanded(&mut self, failures: Vec<Failure>) {
+        for Failure { steps, line, trouble } in failures {
+            let (why, fix) = trouble.words();
+            self.report(&place::of(&steps), line, why, fix);
+        }
+    }
+
+    /// Takes over where something is missing that switches its section off: that is no problem of the file.
+    pub(super) fn off(&mut self, places: Vec<String>) {
+        self.broken.extend(places);
+    }
+
+    /// Takes over what stands in the document under an old name and a new one.
+    pub(super) fn renamed(&mut self, both: Vec<Both>) {
+        for Both { key, line, now } in both {
+            self.report(&key, line, format!("is the old name of {now}, which is there as well"), "remove it");
+        }
+    }
+
+    /// The document without its wrong parts, which are reported.
+    pub(super) fn document(&mut self, table: &Table) -> toml::Table {
+        self.section("", 1, table, self.root)
+    }
+
+    /// Takes over what the sections found, unless it only echoes a problem that is known already.
+    pub(super) fn findings(&mut self, findings: Vec<Finding>) {
+        let known = self.broken.clone();
+        for finding in findings {
+            if !known.iter().any(|broken| finding.echoes(broken)) {
+                let line = self.line(&finding);
+                self.report(&finding.key, line, finding.why, finding.fix);
+            }
+        }
+    }
+
+    /// What only `findings` say of a document that has nothing else wrong.
+    pub(super) fn alone(mut self, table: &Table, findings: Vec<Finding>) -> Vec<Problem> {
+        self.document(table);
+        self.broken.clear();
+        self.problems.clear();
+        self.findings(findings);
+        self.problems
+    }
+
+    /// Every problem so far.
+    pub(super) fn into_problems(self) -> Vec<Problem> {
+        self.problems
+    }
+
+    /// The line of the first of the finding's places that stands in the document, else of the section around.
+    fn line(&self, finding: &Finding) -> usize {
+        let around = std::iter::successors(Some(finding.key.as_str()), |inner| place::parent(inner));
+        finding.places().chain(around).find_map(|at| self.lines.get(at)).copied().unwrap_or(1)
+    }
+
+    fn report(&mut self, at: &str, line: usize, why: impl Into<String>, fix: impl Into<String>) {
+        self.broken.insert(at.to_owned());
+        let (why, fix) = (why.into(), fix.into());
+        self.problems.push(Problem { file: self.file.to_owned(), line, column: None, key: at.to_owned(), why, fix });
+    }
+
+    fn section(&mut self, at: &str, line: usize, table: &Table, fields: &[Field]) -> toml::Table {
+        let mut clean = toml::Table::new();
+        for (key, (line, node)) in table {
+            let here = place::child(at, key);
+            self.lines.insert(here.clone(), *line);
+            match fields.iter().find(|field| field.name == *key) {
+                Some(field) => {
+                    let value = self.value(&here, *line, node, (&field.shape, Some(field)));
+                    clean.extend(value.map(|value| (key.clone(), value)));
+                }
+                None => self.unknown(at, key, *line, fields),
+            }
+        }
+        for field in fields.iter().filter(|field| field.required) {
+            if clean.contains_key(&field.name) {
+                continue;
+            }
+            let here = place::child(at, &field.name);
+            if !table.contains_key(&field.name) && !self.broken.contains(&here) {
+                let why = format!("is missing, expected {}", expected(&field.shape));
+                self.report(&here, line, why, format!("for example {}", example::setting(field)));
+            }
+            // A stand-in, so that the rest of the section can be looked at.
+            clean.extend(field.sample().and_then(example::toml).map(|value| (field.name.clone(), value)));
+        }
+        clean
+    }
+
+    fn unknown(&mut self, at: &str, key: &str, line: usize, fields: &[Field]) {
+        let here = place::child(at, key);
+        let fix = if let Some(near) = nearest(key, fields.iter().map(|field| field.name.as_str())) {
+            self.broken.insert(place::child(at, near));
+            format!("did you mean `{near}`?")
+        } else if let Some(elsewhere) = find(self.root, "", key).filter(|elsewhere| *elsewhere != here) {
+            format!("did you mean `{elsewhere}`?")
+        } else {
+            let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            format!("known here: {}", known.join(", "))
+        };
+        self.report(&here, line, "is not a known key", fix);
+    }
+
+    fn number(&mut self, at: &str, line: usize, number: f64, what: (&Shape, Option<&Field>)) -> Option<Toml> {
+        match what.0 {
+            Shape::Number { min, max } if (*min..=*max).contains(&number) => Some(Toml::Float(number)),
+            _ => self.wrong(at, line, format!("is {number}"), what),
+        }
+    }
+
+    /// The value in the form that serde reads; `None` if it is wrong.
+    fn value(&mut self, at: &str, line: usize, node: &Node, what: (&Shape, Option<&Field>)) -> Option<Toml> {
+        let (shape, field) = what;
+        match (shape, &node.value) {
+            (_, Value::Broken) => None,
+            (Shape::Bool, Value::Bool(flag)) => Some(Toml::Boolean(*flag)),
+            (Shape::Integer { min, max }, Value::Integer(number)) => {
+                match number.filter(|n| (min..=max).contains(&n)) {
+                    Some(number) => Some(Toml::Integer(number)),
+                    None => {
+                        let number = number.map_or("too big".to_owned(), |number| number.to_string());
+                        self.wrong(at, line, format!("is {number}"), what)
+                    }
+                }
+            }
+            (Shape::Number { .. }, Value::Integer(Some(number))) => self.number(at, line, *number as f64, what),
+            (Shape::Number { .. }, Value::Float(number)) => self.number(at, line, *number, what),
+            (Shape::Text { min, max }, Value::Text(text)) => match text.chars().count() {
+                0 if *min > 0 => self.wrong(at, line, "is empty".to_owned(), what),
+                chars if !(*min..=*max).contains(&chars) => {
+                    self.wrong(at, line, format!("has {chars} characters"), what)
+                }
+                _ => Some(Toml::String(text.clone())),
+            },
+            (Shape::Choice(words), Value::Text(text)) => {
+                if words.iter().any(|(word, _)| word == text) {
+                    return Some(Toml::String(text.clone()));
+                }
+                let why = format!("is not a known word, expected {}", expected(shape));
+                let near = nearest(text, words.iter().map(|(word, _)| word.as_str()));
+                let fix = near.map_or_else(|| for_example(field), |near| format!("did you mean `{near}`?"));
+                self.report(at, line, why, fix);
+                None
+            }
+            (Shape::List { item, min, max }, Value::List(items)) => {
+                if items.len() < *min || items.len() > *max {
+                    return self.wrong(at, line, format!("has {} items", items.len()), what);
+                }
+                let mut one = |(index, node): (usize, &Node)| {
+                    let here = place::item(at, index);
+                    self.lines.insert(here.clone(), node.line);
+                    self.value(&here, node.line, node, (item, None))
+                };
+                // Every item is looked at; a list that lost one would give the others the wrong number.
+                let clean: Vec<Option<Toml>> = items.iter().enumerate().map(&mut one).collect();
+                if clean.iter().any(Option::is_none) {
+                    self.broken.insert(at.to_owned());
+                }
+                clean.into_iter().collect::<Option<_>>().map(Toml::Array)
+            }
+            (Shape::Map { item, .. }, Value::Table(table)) => {
+                let mut clean = toml::Table::new();
+                for (key, (line, node)) in table {
+                    let here = place::child(at, key);
+                    self.lines.insert(here.clone(), *line);
+                    clean.extend(self.value(&here, *line, node, (item, None)).map(|value| (key.clone(), value)));
+                }
+                Some(Toml::Table(clean))
+            }
+            (Shape::Section(fields), Value::Table(table)) => Some(Toml::Table(self.section(at, line, table, fields))),
+            (_, other) => self.wrong(at, line, format!("is {}", other.kind()), what),
+        }
+    }
+
+    /// Reports a value that is not of its shape.
+    fn wrong(&mut self, at: &str, line: usize, is: String, (shape, field): (&Shape, Option<&Field>)) -> Option<Toml> {
+        let fix = match shape {
+            Shape::Section(_) if at.ends_with(']') => {
+                format!("write each as `[[{}]]`", place::parent(at).unwrap_or(at))
+            }
+            Shape::Section(_) => format!("write it as `[{at}]`"),
+            Shape::List { item, .. } if matches!(**item, Shape::Section(_)) => format!("write each as `[[{at}]]`"),
+            Shape::Map { name, .. } if field.is_none_or(|field| field.example.is_none()) => {
+                format!("write each as `[{at}.{}]`", place::key(name))
+            }
+            Shape::Text { .. } if field.is_none() => "put it in quotes".to_owned(),
+            _ => for_example(field),
+        };
+        self.report(at, line, format!("{is}, expected {}", expected(shape)), fix);
+        None
+    }
+}
+
+fn for_example(field: Option<&Field>) -> String {
+    field.map_or_else(
+        || "correct it or remove it".to_owned(),
+        |field| format!("for example {}", example::setting(field)),
+    )
+}
+
+/// What a shape takes, in words.
+pub(super) fn expected(shape: &Shape) -> String {
+    match shape {
+        Shape::Text { min: 0, max } => format!("text of at most {max} characters"),
+        Shape::Text { min, max } => format!("text of {min} to {max} characters"),
+        Shape::Choice(words) => {
+            let words: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
+            format!("one of: {}", words.join(", "))
+        }
+        Shape::Integer { min, max } => format!("a whole number from {min} to {max}"),
+        Shape::Number { min, max } => format!("a number from {min} to {max}"),
+        Shape::Bool => "true or false".to_owned(),
+        Shape::List { item, min, max } => {
+            let items = match **item {
+                Shape::Text { .. } => "texts",
+                Shape::Integer { .. } => "whole numbers",
+                Shape::Number { .. } => "numbers",
+                Shape::Section(_) => "sections",
+                Shape::Choice(_) | Shape::Bool | Shape::List { .. } | Shape::Map { .. } => "items",
+            };
+            let limits = if *min == 0 { format!("at most {max}") } else { format!("{min} to {max}") };
+            format!("a list of {limits} {items}")
+        }
+        Shape::Map { item, .. } if matches!(**item, Shape::Section(_)) => "sections, each with a name".to_owned(),
+        Shape::Map { .. } => "a table of texts".to_owned(),
+        Shape::Section(_) => "a section".to_owned(),
+    }
+}
+
+/// The known name that `typed` is most likely to mean, if any is near.
+pub(super) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if typed.len() > 64 {
+        return None;
+    }
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let typed = plain(typed);
+    let allowed = |name: &str| (name.len().max(typed.len()) / 3).clamp(1, 4);
+    known
+        .map(|name| (strsim::damerau_levenshtein(&typed, &plain(name)), name))
+        .filter(|(distance, name)| *distance <= allowed(name))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// The place of the first key of this name in the sections below.
+fn find(fields: &[Field], at: &str, name: &str) -> Option<String> {
+    fields.iter().find_map(|field| {
+        let here = place::child(at, &field.name);
+        if field.name == name {
+            return Some(here);
+        }
+        let (here, shape) = match &field.shape {
+            Shape::List { item, .. } => (here, &**item),
+            Shape::Map { item, name } => (place::child(&here, name), &**item),
+            other => (here, other),
+        };
+        match shape {
+            Shape::Section(inner) => find(inner, &here, name),
+            _ => None,
+        }
+    })
+}

@@ -1,0 +1,211 @@
+//! What changed between two texts of a config, key by key, for people: without a secret (row K5).
+//!
+//! It goes by the texts, as they say what their writer meant: a default that is written out is a change, and a value under
+//! `${NAME}` is that name.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use toml::{Table, Value};
+
+use crate::place;
+use crate::secrets::{self, Sight};
+
+/// The most characters of a value that are shown.
+const SHOWN_CHARS_MAX: usize = 60;
+
+/// One key, or a section as a whole, that is not what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its section.
+    pub section: String,
+    /// Its dotted path.
+    pub key: String,
+    /// What stood there; none: nothing.
+    pub before: Option<Shown>,
+    /// What stands there; none: nothing.
+    pub after: Option<Shown>,
+}
+
+/// A value, as far as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// In TOML, cut short.
+    Value(String),
+    /// It is a secret, or has some in it.
+    Secret,
+    /// A section.
+    Section,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.key)?;
+        let words = |shown: &Option<Shown>| match shown {
+            None => "not set".to_owned(),
+            Some(Shown::Value(value)) => value.clone(),
+            Some(Shown::Secret) => "a secret".to_owned(),
+            Some(Shown::Section) => "a section".to_owned(),
+        };
+        match (&self.before, &self.after) {
+            (None, Some(Shown::Section)) => f.write_str("added"),
+            (Some(Shown::Section), None) => f.write_str("removed"),
+            (Some(Shown::Secret), Some(Shown::Secret)) => f.write_str("changed"),
+            (before, after) => write!(f, "{} → {}", words(before), words(after)),
+        }
+    }
+}
+
+/// All changes from `before` to `after`, in the order of their keys. A text that is not TOML has no keys.
+#[must_use]
+pub fn between(before: &str, after: &str) -> Vec<Change> {
+    let (before, after) = (before.parse::<Table>().unwrap_or_default(), after.parse::<Table>().unwrap_or_default());
+    let mut changes = Vec::new();
+    let schema = secrets::schema();
+    tables(&Way { path: String::new(), sight: Sight::of(&schema) }, (&before, &after), &mut changes);
+    changes
+}
+
+/// Where it is looked, and what may be seen there.
+struct Way<'a> {
+    path: String,
+    sight: Sight<'a>,
+}
+
+impl Way<'_> {
+    fn shown(&self, value: &Value) -> Shown {
+        if value.is_table() {
+            return Shown::Section;
+        }
+        if self.sight.is_hidden() || hides(self.sight, value) {
+            return Shown::Secret;
+        }
+        let text = value.to_string();
+        let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(SHOWN_CHARS_MAX) {
+            Some((end, _)) => Shown::Value(format!("{}…", line.get(..end).unwrap_or_default())),
+            None => Shown::Value(line),
+        }
+    }
+}
+
+/// Whether something in it must not be seen.
+fn hides(sight: Sight<'_>, value: &Value) -> bool {
+    match value {
+        Value::Table(table) => table.iter().any(|(key, value)| hides(sight.key(key), value)),
+        Value::Array(array) => array.iter().any(|value| hides(sight.item(), value)),
+        _ => sight.is_hidden(),
+    }
+}
+
+fn tables(way: &Way<'_>, (before, after): (&Table, &Table), changes: &mut Vec<Change>) {
+    let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    for key in keys {
+        let name = place::key(key);
+        let path = if way.path.is_empty() { name } else { format!("{}.{name}", way.path) };
+        let inner = Way { path, sight: way.sight.key(key) };
+        match (before.get(key), after.get(key)) {
+            (before, after) if before == after => {}
+            (Some(Value::Table(before)), Some(Value::Table(after))) => tables(&inner, (before, after), changes),
+            (before, after) => changes.push(Change {
+                section: inner.path.split('.').next().unwrap_or_default().to_owned(),
+                before: before.map(|value| inner.shown(value)),
+                after: after.map(|value| inner.shown(value)),
+                key: inner.path,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(before: &str, after: &str) -> String {
+        between(before, after).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn k5_each_key_is_told_and_no_secret() {
+        let before = "
+            [provider]
+            kind = 'openai'
+            api_key = 'sk-one'
+            [telegram]
+            bot_token = '12:AAA'
+            allowed_user_ids = [1]
+            [agent]
+            iterations_max = 10
+            [tools.light]
+            description = 'x'
+            command = ['/bin/true']
+            [mcp.notes]
+            command = ['notes']
+            env = { TOKEN = 'hunter2' }
+            [[schedule]]
+            name = 'a'
+            when = 'every day at 7:00'
+            task = 'x'";
+        let after = "
+            [provider]
+            kind = 'openai'
+            api_key = 'sk-two'
+            [telegram]
+            allowed_user_ids = [1, 2]
+            bot_token = '${TOKEN}'
+            [agent]
+            iterations_max = 20
+            system_prompt = '''
+one
+two'''
+            [budget]
+            day_usd = 1.0
+            [mcp.notes]
+            command = ['notes']
+            env = { TOKEN = 'hunter3', MORE = 'x' }
+            [[schedule]]
+            name = 'a'
+            when = 'every day at 8:00'
+            task = 'x'";
+        let told = told(before, after);
+        for secret in ["sk-", "12:", "hunter"] {
+            assert!(!told.contains(secret), "{told}");
+        }
+        insta::assert_snapshot!(told, @r#"
+        agent.iterations_max: 10 → 20
+        agent.system_prompt: not set → """ one two"""
+        budget: added
+        mcp.notes.env.MORE: not set → a secret
+        mcp.notes.env.TOKEN: changed
+        provider.api_key: changed
+        schedule: [{ name = "a", task = "x", when = "every day at 7:00" }] → [{ name = "a", task = "x", when = "every day at 8:00" }]
+        telegram.allowed_user_ids: [1] → [1, 2]
+        telegram.bot_token: changed
+        tools: removed
+        "#);
+    }
+
+    #[test]
+    fn n6_what_the_types_do_not_know_is_told_as_a_secret() {
+        let schedule = "[[schedule]]\nname = 'a'\nwhen = 'every day at 7:00'\ntask = 'x'\n";
+        for (after, expected) in [
+            ("telegram = 'hunter2'", "telegram: not set → a secret"),
+            ("api_kye = 'hunter2'", "api_kye: not set → a secret"),
+            ("api_kye = ['hunter2']", "api_kye: not set → a secret"),
+            ("[agent]\n[agent.api_kye]\nkey = 'hunter2'", "agent.api_kye: added"),
+            ("[agent]\napi_kye = 'hunter2'", "agent.api_kye: not set → a secret"),
+            ("[agent]\nsystem_prompt = { key = 'hunter2' }", "agent.system_prompt: added"),
+            (&format!("{schedule}api_kye = 'hunter2'"), "schedule: not set → a secret"),
+            (&format!("{schedule}where = {{ api_key = 'hunter2' }}"), "schedule: not set → a secret"),
+        ] {
+            let before = if after.starts_with("[agent]") { "[agent]" } else { "" };
+            assert_eq!(told(before, after), expected, "{after}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_otherwise_and_means_the_same_is_no_change() {
+        assert_eq!(told("[agent]\niterations_max = 10 # ten\n", "agent = { iterations_max = 10 }"), "");
+        assert_eq!(told("not = = toml", ""), "");
+    }
+}

@@ -1,0 +1,105 @@
+//! `[discord]`: the bot on Discord, and who may talk to it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::problem::Finding;
+use crate::{place, shape, values};
+use hob_core::domain::inbound::DEFAULT_ACCOUNT;
+use hob_core::domain::secret::Secret;
+
+/// The Discord bot. docs/discord.md says how to make one.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<DiscordConfig>)]
+pub struct DiscordConfig {
+    /// The bot's token, from the developer portal's page "Bot".
+    #[schemars(length(min = 1, max = 200), example = &"example-token")]
+    pub bot_token: Secret,
+    /// Ids of the users that may talk to Hob. An empty list lets nobody in.
+    #[serde(default)]
+    #[schemars(length(max = 10_000), inner(range(min = 1, max = 9_223_372_036_854_775_806_i64)))]
+    pub allowed_user_ids: Vec<i64>,
+    /// Ids of the users that are let in as owners.
+    #[serde(default)]
+    #[schemars(length(max = 10_000), inner(range(min = 1, max = 9_223_372_036_854_775_806_i64)), example = [80_351_110_224_678_912_i64])]
+    pub owner_user_ids: Vec<i64>,
+    /// Ids of the users that are let in as admins: they may see, stop and edit what users and guests do.
+    #[serde(default)]
+    #[schemars(length(max = 10_000), inner(range(min = 1, max = 9_223_372_036_854_775_806_i64)))]
+    pub admin_user_ids: Vec<i64>,
+    /// Ids of the users that are let in as guests: without memory and commands, and with few tokens (`[quotas]`).
+    #[serde(default)]
+    #[schemars(length(max = 10_000), inner(range(min = 1, max = 9_223_372_036_854_775_806_i64)))]
+    pub guest_user_ids: Vec<i64>,
+    /// Whether everybody else who can write to the bot is let in as a guest.
+    #[serde(default)]
+    pub allow_guests: bool,
+    /// Who Hob is on Discord: one of the personas. Without it: as under `[agent]`.
+    #[schemars(length(min = 1, max = 64), example = &"cook")]
+    pub persona: Option<String>,
+    /// Who Hob is in single channels: the channel's id = one of the personas.
+    #[serde(default)]
+    #[schemars(example = &persona_example())]
+    pub personas: BTreeMap<String, String>,
+    /// Ids of the servers in which the slash commands are registered. An empty list registers them everywhere, in private
+    /// as well.
+    #[serde(default)]
+    #[schemars(length(max = 100), inner(range(min = 1, max = 9_223_372_036_854_775_806_i64)))]
+    pub command_guild_ids: Vec<i64>,
+    /// The API's address.
+    #[serde(default = "api_url")]
+    #[schemars(length(min = 1, max = 1000))]
+    pub api_url: String,
+}
+
+fn persona_example() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("81384788765712384", "cook")])
+}
+
+fn api_url() -> String {
+    "https://discord.com".to_owned()
+}
+
+impl DiscordConfig {
+    /// What cannot be.
+    #[must_use]
+    pub fn validate(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        let token_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if !self.bot_token.expose().chars().all(token_char) {
+            let why = "has a character that no token has, expected letters, digits, `.`, `_` or `-`, without `Bot `";
+            found.push(Finding::new("bot_token", why, "copy it again from the developer portal: Bot → Reset Token"));
+        }
+        for channel in self.personas.keys().filter(|channel| !is_channel(channel)) {
+            let at = place::child("personas", channel);
+            let why = "is not the id of a channel, expected a whole number";
+            found.push(Finding::new(at, why, "for example \"81384788765712384\""));
+        }
+        found.extend(values::http_url("api_url", &self.api_url));
+        found
+    }
+}
+
+/// Whether a text is an id, or one with `dm:` before it.
+fn is_channel(text: &str) -> bool {
+    let digits = text.strip_prefix(hob_core::domain::inbound::DISCORD_PRIVATE).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What cannot be of the further accounts.
+#[must_use]
+pub fn validate_accounts(accounts: &BTreeMap<String, DiscordConfig>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (name, account) in accounts {
+        if !values::is_name(name) || name == DEFAULT_ACCOUNT {
+            let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`, and not \
+                       `default`, which is `[discord]` itself";
+            found.push(Finding::new(place::key(name), why, "rename it"));
+        }
+        found.extend(account.validate().into_iter().map(|finding| finding.within(&place::key(name))));
+    }
+    found
+}

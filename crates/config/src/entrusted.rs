@@ -1,0 +1,210 @@
+//! Where keys go: a key that stands in the config was entered for one place, and never follows to another by itself.
+//!
+//! Looked at are the tables that have a key in them, by the marks that the config's types carry, so that a new kind of server
+//! is covered by its type alone.
+//! Start at [`strayed`].
+
+use serde_json::Value as Json;
+use toml_edit::{Item, TableLike, Value};
+
+use crate::change::Edit;
+use crate::environment::Environment;
+use crate::{edit, place, secrets};
+
+/// Members of a table that say where its keys go.
+const PLACES: [&str; 14] = [
+    "kind",
+    "base_url",
+    "url",
+    "api_url",
+    "otlp",
+    "hosts",
+    "command",
+    "working_dir",
+    "imap_host",
+    "imap_port",
+    "smtp_host",
+    "smtp_port",
+    "endpoint",
+    "server",
+];
+
+/// A key, and where it goes.
+#[derive(Debug, PartialEq, Eq)]
+struct Entrusted {
+    /// The key's own path; of one that the environment has, its table's.
+    path: String,
+    /// What tells it from another.
+    key: String,
+    /// Where it goes.
+    to: Vec<(String, String)>,
+}
+
+/// The first key that would go to a place for which nobody has entered it: it stays, and the place changes.
+pub(super) fn strayed((before, after): (&str, &str), edits: &[Edit], env: &Environment) -> Option<String> {
+    let (before, after) = (entrusted(before, env)?, entrusted(after, env)?);
+    let strayed = after.iter().find(|one| !before.contains(one) && !edits.iter().any(|edit| enters(edit, &one.path)));
+    strayed.map(|one| one.path.clone())
+}
+
+/// Does this edit enter the key anew: itself, or all that it is a part of?
+fn enters(edit: &Edit, path: &str) -> bool {
+    match edit {
+        Edit::Set { key, .. } => {
+            let set = edit::path(key).unwrap_or_default();
+            let set = set.iter().fold(String::new(), |at, step| place::child(&at, step.get()));
+            !set.is_empty() && place::contains(&set, path)
+        }
+        // Sections of their own come with their keys.
+        Edit::Append { .. } => true,
+        Edit::Unset { .. } => false,
+    }
+}
+
+fn entrusted(text: &str, env: &Environment) -> Option<Vec<Entrusted>> {
+    let document = edit::parsed(text).ok()?;
+    let schema = secrets::schema();
+    let mut found = Vec::new();
+    of_table((document.as_table(), &schema), "", env, &mut found);
+    Some(found)
+}
+
+fn of_table((table, schema): (&dyn TableLike, &Json), path: &str, env: &Environment, found: &mut Vec<Entrusted>) {
+    let own: Vec<(String, String)> = table
+        .iter()
+        .filter(|(name, _)| PLACES.contains(name))
+        .map(|(name, item)| (name.to_owned(), destination(item)))
+        .collect();
+    let mut has_key = false;
+    for (name, item) in table.iter() {
+        let Some(schema) = secrets::inner(schema, name) else { continue };
+        let at = place::child(path, name);
+        if let Some(text) = item.as_str().filter(|_| secrets::is_secret(schema)) {
+            has_key = true;
+            found.push(Entrusted { path: at, key: text.to_owned(), to: own.clone() });
+        } else if let Some(inner) = item.as_table_like() {
+            // Headers and environments: tables of nothing but keys, which go where their table's do.
+            if is_bundle(schema) {
+                has_key = true;
+                let keys = inner.iter().filter_map(|(name, item)| Some((place::child(&at, name), item.as_str()?)));
+                found.extend(keys.map(|(path, key)| Entrusted { path, key: key.to_owned(), to: own.clone() }));
+            } else {
+                of_table((inner, schema), &at, env, found);
+            }
+        } else {
+            of_list((item, schema), &at, env, found);
+        }
+    }
+    found.extend(implied(table, (path, own), env).filter(|_| !has_key));
+}
+
+fn of_list((item, schema): (&Item, &Json), path: &str, env: &Environment, found: &mut Vec<Entrusted>) {
+    let Some(schema) = secrets::items(schema) else { return };
+    match item {
+        Item::ArrayOfTables(tables) => {
+            for (index, table) in tables.iter().enumerate() {
+                of_table((table, schema), &place::item(path, index), env, found);
+            }
+        }
+        Item::Value(Value::Array(values)) => {
+            for (index, table) in
+                values.iter().enumerate().filter_map(|(at, value)| Some((at, value.as_inline_table()?)))
+            {
+                of_table((table, schema), &place::item(path, index), env, found);
+            }
+        }
+        Item::None | Item::Value(_) | Item::Table(_) => {}
+    }
+}
+
+/// A table whose every member is a key.
+fn is_bundle(schema: &Json) -> bool {
+    let any = &schema["additionalProperties"];
+    any.is_object() && secrets::is_secret(any)
+}
+
+/// A provider without a key has that of the environment: at its own place nobody need enter it, at another somebody must.
+fn implied(table: &dyn TableLike, (path, to): (&str, Vec<(String, String)>), env: &Environment) -> Option<Entrusted> {
+    let elsewhere = to.iter().any(|(name, _)| name == "base_url");
+    let kind = table.get("kind").and_then(Item::as_str)?;
+    let variable = format!("{}_API_KEY", kind.to_ascii_uppercase());
+    let is_set = env.texts().any(|(name, value)| name == variable && !value.trim().is_empty());
+    (elsewhere && is_set).then(|| Entrusted { path: place::child(path, "api_key"), key: variable, to })
+}
+
+/// Where an address leads: of one with a path only the server counts.
+fn destination(item: &Item) -> String {
+    let text = item.as_str().map_or_else(|| item.to_string(), str::to_owned);
+    match url::Url::parse(text.trim()) {
+        Ok(url) if url.has_host() => url.origin().ascii_serialization(),
+        Ok(_) | Err(_) => text.trim().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+[provider]
+kind = "openai_compatible"
+base_url = "https://api.example/v1"
+api_key = "k1"
+fallbacks = [{ kind = "openai", model = "x", api_key = "${SPARE}" }]
+
+[mcp.notes]
+url = "https://notes.example/mcp"
+headers = { X-Key = "k2" }
+
+[agent]
+iterations_max = 7
+"#;
+
+    fn after(edits: &[Edit], variables: &[(&str, &str)]) -> Option<String> {
+        let env = Environment::of("/", variables.iter().copied());
+        let (text, _) = crate::change::apply(FILE, edits, crate::change::Secrets::Taken).unwrap();
+        strayed((FILE, &text), edits, &env)
+    }
+
+    #[test]
+    fn n6_a_key_does_not_follow_to_another_host() {
+        let set = |key: &str, value: &str| Edit::set_value(key, value);
+        let evil = "https://evil.example/v1";
+        for (edits, strays) in [
+            (vec![set("provider.base_url", evil)], Some("provider.api_key")),
+            (vec![set("provider.base_url", "http://api.example/v1")], Some("provider.api_key")),
+            (vec![set("provider.base_url", "https://api.example/v2")], None),
+            (vec![set("provider.kind", "openai")], Some("provider.api_key")),
+            (vec![set("provider.base_url", evil), set("provider.api_key", "k1")], None),
+            (vec![Edit::unset("provider.api_key"), set("provider.base_url", evil)], None),
+            (vec![set("mcp.notes.url", evil)], Some("mcp.notes.headers.X-Key")),
+            (vec![set("provider.models.primary", "y")], None),
+            (vec![Edit::set("agent.iterations_max", "9")], None),
+            (vec![Edit::unset("provider.base_url")], Some("provider.api_key")),
+        ] {
+            assert_eq!(after(&edits, &[]).as_deref(), strays, "{edits:?}");
+        }
+        let spare = r#"[{ kind = "openai", model = "x", base_url = "https://evil.example", api_key = "${SPARE}" }]"#;
+        assert_eq!(after(&[Edit::set("provider.fallbacks", spare)], &[]), None, "it is entered with its place");
+    }
+
+    #[test]
+    fn n6_the_environments_key_goes_to_its_own_provider_alone() {
+        let edits = |url: &str| {
+            [
+                Edit::unset("provider.api_key"),
+                Edit::set_value("provider.kind", "openai"),
+                Edit::set_value("provider.base_url", url),
+            ]
+        };
+        let with = [("OPENAI_API_KEY", "k")];
+        assert_eq!(after(&edits("https://evil.example"), &with).as_deref(), Some("provider.api_key"));
+        assert_eq!(after(&edits("https://evil.example"), &[]), None);
+        let own = [
+            Edit::unset("provider.api_key"),
+            Edit::set_value("provider.kind", "openai"),
+            Edit::unset("provider.base_url"),
+        ];
+        assert_eq!(after(&own, &with), None);
+    }
+}

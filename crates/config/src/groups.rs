@@ -1,0 +1,81 @@
+//! `[groups]`: when Hob answers where several people talk.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::problem::Finding;
+use crate::{place, shape};
+use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+
+/// When Hob answers in a group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupModeConfig {
+    /// when it is named, answered or given a command
+    #[default]
+    Mention,
+    /// whatever people say who are let in
+    All,
+    /// never; owners can give commands
+    Off,
+}
+
+/// When Hob answers in groups. What `/group` chose in a chat goes before this.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<GroupsConfig>)]
+pub struct GroupsConfig {
+    /// When it answers in a group of which nothing else is said.
+    pub mode: GroupModeConfig,
+    /// Single groups: the platform, a colon and the chat's id there = when it answers: `"telegram:-1001234567890" = "all"`.
+    /// Another account than the first is named behind the platform: `"slack@work:C024BE91L" = "off"`.
+    pub chats: BTreeMap<String, GroupModeConfig>,
+}
+
+/// The group that a key names: platform, account and chat.
+#[must_use]
+pub fn parse(key: &str) -> Option<(ChannelKind, &str, &str)> {
+    let (place, chat) = key.split_once(':')?;
+    let (channel, account) = place.split_once('@').unwrap_or((place, DEFAULT_ACCOUNT));
+    let channel = channel
+        .parse()
+        .ok()
+        .filter(|channel| matches!(channel, ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord))?;
+    (!account.is_empty() && !chat.is_empty()).then_some((channel, account, chat))
+}
+
+impl GroupsConfig {
+    /// What cannot be.
+    #[must_use]
+    pub fn validate(&self) -> Vec<Finding> {
+        let wrong = self.chats.keys().filter(|key| parse(key).is_none());
+        let why = "names no group, expected telegram, slack or discord, a colon, and the chat's id";
+        let fix = "for example \"telegram:-1001234567890\"";
+        wrong.map(|key| Finding::new(place::child("chats", key), why, fix)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c4_a_group_is_named_by_platform_account_and_chat() {
+        let table = [
+            ("telegram:-1001", Some((ChannelKind::Telegram, "default", "-1001"))),
+            ("slack@work:C1", Some((ChannelKind::Slack, "work", "C1"))),
+            ("discord:42", Some((ChannelKind::Discord, "default", "42"))),
+            ("email:a@b.example", None),
+            ("terminal:x", None),
+            ("-1001", None),
+            ("telegram:", None),
+            ("telegram@:-1", None),
+            ("", None),
+        ];
+        for (key, expected) in table {
+            assert_eq!(parse(key), expected, "{key}");
+        }
+    }
+}

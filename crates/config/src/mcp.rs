@@ -1,0 +1,254 @@
+//! `[mcp.NAME]`: MCP servers whose tools the model may call.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::people::RoleConfig;
+use crate::problem::Finding;
+use crate::tools::ApprovalConfig;
+use crate::{place, shape, values, walls};
+use hob_core::domain::secret::Secret;
+
+/// The longest name of a server: its tools are named after it.
+const NAME_CHARS_MAX: usize = 32;
+/// Headers that the protocol itself sets.
+const OWN_HEADERS: [&str; 8] = [
+    "accept",
+    "authorization",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+];
+
+/// An MCP server: a program on this machine, or an address.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<McpConfig>)]
+pub struct McpConfig {
+    /// The program and its arguments, run without a shell; it speaks MCP on standard input and output. Either this or url.
+    #[schemars(length(max = 256), example = ["npx", "-y", "@modelcontextprotocol/server-memory"])]
+    pub command: Vec<String>,
+    /// The server's address, for MCP over streamable HTTP. Either this or command.
+    #[schemars(length(min = 1, max = 2000), example = &"https://mcp.example.org/mcp")]
+    pub url: Option<String>,
+    /// What the program finds in its environment besides PATH, HOME and the language. The values are secrets.
+    #[schemars(example = example_environment())]
+    pub env: BTreeMap<String, Secret>,
+    /// Whether the program runs in the sandbox: then it reaches its folder, what its command names, and nothing else of
+    /// yours.
+    pub sandbox: bool,
+    /// In the sandbox: whether the program has the network.
+    pub network: bool,
+    /// In the sandbox: more that the program may read, as absolute paths.
+    #[schemars(length(max = 64))]
+    pub read_dirs: Vec<PathBuf>,
+    /// In the sandbox: more folders that the program may read and write, as absolute paths.
+    #[schemars(length(max = 64))]
+    pub write_dirs: Vec<PathBuf>,
+    /// Where the program runs, as an absolute path; in the sandbox it may write there. Without it: a folder of its own in the
+    /// data directory, or the data directory itself for one outside the sandbox.
+    #[schemars(length(min = 1, max = 4000), example = &"/srv/notes")]
+    pub working_dir: Option<PathBuf>,
+    /// The token that is sent to the address.
+    #[schemars(length(min = 1, max = 4000), example = &"example-token")]
+    pub bearer: Option<Secret>,
+    /// Further headers that are sent to the address. The values are secrets.
+    #[schemars(example = example_headers())]
+    pub headers: BTreeMap<String, Secret>,
+    /// Whether you vouch for what it says: its results, and what it says of its tools, taint no run then.
+    pub trusted_output: bool,
+    /// Whether its own word on which of its tools change nothing is believed: those need no approval then.
+    pub trusted_annotations: bool,
+    /// Who may have its tools called: guest, user, admin or owner, and all above.
+    pub role: RoleConfig,
+    /// Whether a person has to approve each call. Without it: ask, but for what changes nothing by trusted_annotations.
+    #[schemars(example = &"ask")]
+    pub approval: Option<ApprovalConfig>,
+    /// Which of its tools are on offer, by the server's own names, or beginnings of names with a `*` behind. None: all.
+    #[schemars(length(max = 500), inner(length(min = 1, max = 256)), example = ["read_*", "search"])]
+    pub allow: Vec<String>,
+    /// Which of them are not, even so.
+    #[schemars(length(max = 500), inner(length(min = 1, max = 256)), example = ["delete_*"])]
+    pub deny: Vec<String>,
+    /// Seconds that it has to start and to tell its tools. The first start by npx or uvx includes a download.
+    #[schemars(range(min = 1, max = 600))]
+    pub start_timeout_secs: u64,
+    /// Seconds that a call may take.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub timeout_secs: u64,
+}
+
+fn example_environment() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("MEMORY_FILE_PATH", "/srv/notes/memory.json")])
+}
+
+fn example_headers() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("X-Api-Key", "example-key")])
+}
+
+impl Default for McpConfig {
+    fn default() -> Self {
+        Self {
+            command: Vec::new(),
+            url: None,
+            env: BTreeMap::new(),
+            sandbox: walls::within(),
+            network: true,
+            read_dirs: Vec::new(),
+            write_dirs: Vec::new(),
+            working_dir: None,
+            bearer: None,
+            headers: BTreeMap::new(),
+            trusted_output: false,
+            trusted_annotations: false,
+            role: RoleConfig::default(),
+            approval: None,
+            allow: Vec::new(),
+            deny: Vec::new(),
+            start_timeout_secs: 60,
+            timeout_secs: 120,
+        }
+    }
+}
+
+impl McpConfig {
+    /// What cannot be.
+    #[must_use]
+    pub fn validate(&self) -> Vec<Finding> {
+        let mut found = Vec::from_iter(self.way());
+        for (index, element) in self.command.iter().enumerate() {
+            if element.contains('\0') {
+                let why = "has a NUL character, expected text";
+                found.push(Finding::new(place::item("command", index), why, "remove it"));
+            }
+        }
+        if self.command.first().is_some_and(String::is_empty) {
+            let why = "is empty, expected a program";
+            found.push(Finding::new(place::item("command", 0), why, "write its path"));
+        }
+        found.extend(self.url.iter().filter_map(|url| values::http_url("url", url)));
+        for (name, value) in &self.env {
+            let key = place::child("env", name);
+            if !is_variable(name) {
+                let why = "cannot name a variable, expected letters, digits and `_`, and no digit at the beginning";
+                found.push(Finding::new(&key, why, "rename it"));
+            }
+            if value.expose().contains('\0') {
+                found.push(Finding::new(&key, "has a NUL character, expected text", "remove it"));
+            }
+        }
+        found.extend(self.working_dir.iter().filter_map(|dir| values::absolute_path("working_dir", dir)));
+        found.extend(walls::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]));
+        found.extend(self.bearer.iter().filter_map(|token| values::header_secret("bearer", token.expose())));
+        for (name, value) in &self.headers {
+            let key = place::child("headers", name);
+            found.extend(header(&key, name));
+            found.extend(values::header_secret(&key, value.expose()));
+        }
+        found
+    }
+
+    /// It is a program or an address, and has nothing that belongs to the other.
+    fn way(&self) -> Option<Finding> {
+        let one = |why: &str, fix: &str| Some(Finding::new("command", why, fix).with("url"));
+        match (self.command.is_empty(), &self.url) {
+            (true, None) => one("is missing, expected a program, or an address under url", "set one of the two"),
+            (false, Some(_)) => one("stands beside url, expected one of the two", "remove one"),
+            (false, None) if self.bearer.is_some() || !self.headers.is_empty() => {
+                let why = "has nobody to be sent to, expected an address under url";
+                let key = if self.bearer.is_some() { "bearer" } else { "headers" };
+                Some(Finding::new(key, why, "remove it, or give the program what it needs under env"))
+            }
+            (true, Some(_)) if !self.env.is_empty() || self.working_dir.is_some() => {
+                let key = if self.env.is_empty() { "working_dir" } else { "env" };
+                Some(Finding::new(key, "is for programs, and this server is an address", "remove it"))
+            }
+            (true, Some(_)) | (false, None) => None,
+        }
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// What keeps `name` from being a header of the operator's own.
+fn header(key: &str, name: &str) -> Option<Finding> {
+    let word = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    if !word {
+        return Some(Finding::new(key, "cannot name a header, expected letters, digits and `-`", "rename it"));
+    }
+    let own = OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str());
+    let fix = "remove it; a token for `Authorization` goes under bearer";
+    own.then(|| Finding::new(key, "is a header that Hob sets itself, expected another", fix))
+}
+
+/// What keeps `name` from naming a server: its tools are called `name__tool`.
+pub(super) fn validate_name(name: &str) -> Option<Finding> {
+    let fine =
+        values::is_name(name) && name.len() <= NAME_CHARS_MAX && !name.contains("__") && !name.ends_with(['_', '-']);
+    let why = "cannot name a server, expected a letter, then up to 31 letters, digits, `-` or single `_`, and none of \
+               these two at the end";
+    (!fine).then(|| Finding::new(place::key(name), why, "rename it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_a_program_or_an_address() {
+        let told = |text: &str| {
+            let config: McpConfig = toml::from_str(text).unwrap();
+            let found = config.validate();
+            found.iter().map(|finding| format!("{finding:?}")).collect::<Vec<_>>().join("\n")
+        };
+        for fine in [
+            "command = ['x']\nenv = { A_B = '1' }\nworking_dir = '/srv'",
+            "url = 'http://127.0.0.1:8/mcp'\nbearer = 'abc'\nheaders = { X-Key = 'v' }",
+        ] {
+            assert_eq!(told(fine), "", "{fine}");
+        }
+        for (wrong, key) in [
+            ("", "command"),
+            ("command = ['x']\nurl = 'http://h'", "command"),
+            ("command = ['']", "command[1]"),
+            ("command = ['x']\nbearer = 'abc'", "bearer"),
+            ("command = ['x']\nheaders = { X-Key = 'v' }", "headers"),
+            ("url = 'http://h'\nenv = { A = 'b' }", "env"),
+            ("url = 'http://h'\nworking_dir = '/srv'", "working_dir"),
+            ("url = 'ftp://h'", "url"),
+            ("url = 'http://me:pw@h'", "url"),
+            ("command = ['x']\nenv = { 'A=B' = '1' }", "env"),
+            ("url = 'http://h'\nheaders = { authorization = 'v' }", "headers.authorization"),
+            ("url = 'http://h'\nheaders = { 'a b' = 'v' }", "headers"),
+            ("url = 'http://h'\nheaders = { X-Key = \"v\\nw\" }", "headers.X-Key"),
+        ] {
+            assert!(told(wrong).contains(&format!("\"{key}")), "{wrong}: {}", told(wrong));
+        }
+    }
+
+    #[test]
+    fn names_leave_room_for_their_tools() {
+        for (name, fine) in [
+            ("memory", true),
+            ("my_files-2", true),
+            ("a__b", false),
+            ("a_", false),
+            ("a-", false),
+            ("9", false),
+            ("a.b", false),
+        ] {
+            assert_eq!(validate_name(name).is_none(), fine, "{name}");
+        }
+        assert!(validate_name(&"a".repeat(32)).is_none() && validate_name(&"a".repeat(33)).is_some());
+    }
+}

@@ -1,0 +1,102 @@
+//! `[personas.NAME]`: who Hob is, conversation by conversation (row C3).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::declared::LoopConfig;
+use crate::problem::Finding;
+use crate::{check, place, shape, values};
+use hob_core::domain::tools::MODULES;
+
+/// The word by which `/persona` goes back to what is configured.
+const TAKEN: &str = "default";
+
+/// Who Hob is in some conversations. What is left out is as everywhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<PersonaConfig>)]
+pub struct PersonaConfig {
+    /// What the model is told after the instructions that hold everywhere.
+    #[schemars(length(min = 1, max = 100_000), example = &"You are the cook of this house. Think of the season.")]
+    pub prompt: Option<String>,
+    /// The model that answers, by its label, its role or an alias.
+    #[schemars(length(min = 1, max = 200), example = &"smart")]
+    pub model: Option<String>,
+    /// The modules whose tools it has: memory, time, journal, commands, or those that `[tools]` name. Empty: all of
+    /// them. What steers a run (asking a person, more steps) is always there.
+    #[schemars(length(max = 100), inner(length(min = 1, max = 64)))]
+    pub modules: Vec<String>,
+    /// Tokens of a reply, at most.
+    #[schemars(range(min = 1, max = 1_000_000), example = &1000)]
+    pub max_output_tokens: Option<u64>,
+    /// Model calls a run may make before it has to ask for more.
+    #[schemars(range(min = 1, max = 1000), example = &5)]
+    pub iterations_max: Option<u32>,
+    /// Model calls a run can never exceed.
+    #[schemars(range(min = 1, max = 1000), example = &10)]
+    pub iterations_cap: Option<u32>,
+    /// A loop that works until something in particular is so, rather than until the model has nothing more to do.
+    #[serde(rename = "loop")]
+    pub declared: Option<LoopConfig>,
+}
+
+impl PersonaConfig {
+    /// What cannot be, given the modules that there are.
+    #[must_use]
+    pub fn validate(&self, modules: &BTreeSet<&str>) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for (index, module) in self.modules.iter().enumerate().filter(|(_, module)| !modules.contains(module.as_str()))
+        {
+            let fix = meant(module, modules);
+            found.push(Finding::new(place::item("modules", index), "is not the module of any tool", fix));
+        }
+        if let (Some(max), Some(cap)) = (self.iterations_max, self.iterations_cap)
+            && max > cap
+        {
+            let why = format!("is {max}, expected at most iterations_cap, which is {cap}");
+            found.push(Finding::new("iterations_max", why, "lower it or raise iterations_cap").with("iterations_cap"));
+        }
+        if let Some(declared) = &self.declared {
+            found.extend(declared.validate().into_iter().map(|finding| finding.within("loop")));
+        }
+        found
+    }
+}
+
+/// What keeps `name` from naming a persona.
+pub(super) fn validate_name(name: &str) -> Vec<Finding> {
+    let bad = |why: &str| vec![Finding::new(place::key(name), why, "rename it")];
+    if name == TAKEN {
+        return bad("is the word by which `/persona` goes back, expected another");
+    }
+    if !values::is_name(name) {
+        return bad("cannot name a persona, expected a letter, then up to 63 letters, digits, `_` or `-`");
+    }
+    Vec::new()
+}
+
+/// Finds what keeps `name`, at `key`, from meaning a persona.
+pub(super) fn validate_use<T>(key: &str, name: &str, personas: &BTreeMap<String, T>) -> Option<Finding> {
+    let fix = || meant(name, &personas.keys().map(String::as_str).collect());
+    (!personas.contains_key(name)).then(|| Finding::new(key, "is not a persona", fix()).with("personas"))
+}
+
+/// The modules that tools can be chosen by.
+pub(super) fn modules<'a>(declared: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
+    MODULES.into_iter().chain(declared).collect()
+}
+
+/// What somebody who wrote `typed` may have meant.
+pub(super) fn meant(typed: &str, known: &BTreeSet<&str>) -> String {
+    if let Some(near) = check::nearest(typed, known.iter().copied()) {
+        return format!("did you mean `{near}`?");
+    }
+    let known: Vec<&str> = known.iter().copied().collect();
+    if known.is_empty() {
+        "declare it under `[personas]`".to_owned()
+    } else {
+        format!("there are: {}", known.join(", "))
+    }
+}

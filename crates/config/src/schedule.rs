@@ -1,0 +1,97 @@
+//! `[[schedule]]`: what Hob does by itself, and when.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::problem::Finding;
+use crate::{place, shape, values};
+
+/// What becomes of several times that were missed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CatchUp {
+    /// only the newest is made up for
+    #[default]
+    Newest,
+    /// each of them is, but no more than ten
+    All,
+}
+
+/// Something that Hob does by itself. It is done in the name of the first owner.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<ScheduleConfig>)]
+pub struct ScheduleConfig {
+    /// Its name: a letter, then up to 63 letters, digits, `_` or `-`.
+    #[schemars(length(min = 1, max = 64), example = &"morning")]
+    pub name: String,
+    /// When: in words (docs/schedules.md), or the five fields of cron.
+    #[schemars(length(min = 1, max = 300), example = &"weekdays at 8:30")]
+    pub when: String,
+    /// What is to be done.
+    #[schemars(length(min = 1, max = 4000), example = &"Tell what is on today.")]
+    pub task: String,
+    /// Where Hob answers: one of the `[destinations]`, on any platform. Without it: in the first owner's own chat.
+    #[schemars(length(min = 1, max = 64), example = &"family")]
+    pub to: Option<String>,
+    /// Instead: a chat on Telegram, by its id.
+    #[schemars(range(min = -4_503_599_627_370_495_i64, max = 4_503_599_627_370_495_i64), example = 123_456_789)]
+    pub telegram_chat: Option<i64>,
+    /// Whose wall clock is meant, by its IANA name. Without it: the household's.
+    #[schemars(length(min = 1, max = 64), example = &"Europe/Berlin")]
+    pub zone: Option<String>,
+    /// Seconds that it may be late, if Hob was not running; what is later is missed.
+    #[serde(default = "grace_secs")]
+    #[schemars(range(min = 0, max = 31_536_000))]
+    pub grace_secs: u64,
+    /// What becomes of several times that were missed, as far as they are not too late.
+    #[serde(default)]
+    pub catch_up: CatchUp,
+}
+
+fn grace_secs() -> u64 {
+    3_600
+}
+
+/// What cannot be, in all of them.
+pub(super) fn validate(schedules: &[ScheduleConfig]) -> Vec<Finding> {
+    let (mut found, mut names) = (Vec::new(), BTreeSet::new());
+    for (index, schedule) in schedules.iter().enumerate() {
+        let at = |key: &str| place::child(&place::item("schedule", index), key);
+        if !values::is_name(&schedule.name) {
+            let why = "cannot name a schedule, expected a letter, then up to 63 letters, digits, `_` or `-`";
+            found.push(Finding::new(at("name"), why, "rename it"));
+        } else if !names.insert(schedule.name.as_str()) {
+            found.push(Finding::new(at("name"), "is the name of another schedule, expected its own", "rename it"));
+        }
+        if schedule.zone.as_deref().is_some_and(|zone| jiff::tz::TimeZone::get(zone).is_err()) {
+            found.push(Finding::new(at("zone"), "is not an IANA time zone", "for example `Europe/Berlin`"));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n13_a_schedule_has_a_name_of_its_own_and_a_zone_that_there_is() {
+        let of = |name: &str, zone: Option<&str>| ScheduleConfig {
+            name: name.to_owned(),
+            when: "every day at 9".to_owned(),
+            task: "x".to_owned(),
+            to: None,
+            telegram_chat: None,
+            zone: zone.map(str::to_owned),
+            grace_secs: grace_secs(),
+            catch_up: CatchUp::Newest,
+        };
+        let keys = |all: &[ScheduleConfig]| validate(all).into_iter().map(|found| found.key).collect::<Vec<_>>();
+        assert!(keys(&[of("a", None), of("b", Some("Asia/Tokyo"))]).is_empty());
+        assert_eq!(keys(&[of("a", None), of("a", None)]), ["schedule[2].name"]);
+        assert_eq!(keys(&[of("a b", Some("Mars/Base"))]), ["schedule[1].name", "schedule[1].zone"]);
+    }
+}

@@ -1,0 +1,180 @@
+//! `hob config show`: the config as Hob holds it, each value with where it comes from, and no secret (row N6).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::document::{Node, Table, Value};
+use crate::environment::Environment;
+use crate::example::{inline, toml};
+use crate::expand::{Expansion, Origin};
+use crate::load::{LoadError, Loaded, load, resolved};
+use crate::shape::{self, Field, Shape};
+use crate::{Config, place};
+use hob_core::domain::redactor::{REDACTED, Redactor, RedactorError};
+
+/// The config cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum ShowError {
+    /// It cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Its secrets cannot be looked for.
+    #[error(transparent)]
+    Redactor(#[from] RedactorError),
+}
+
+/// The config that is loaded now; with `all`, defaults as well.
+///
+/// # Errors
+/// If it has problems.
+pub fn show(named: Option<&Path>, env: &Environment, all: bool) -> Result<String, ShowError> {
+    let loaded = load(named, env)?;
+    let redactor = Redactor::new(&loaded.secrets(env))?;
+    // Over all of it once more: a key may stand where none belongs.
+    Ok(redactor.redact(&text(&loaded, env, all)).into_owned())
+}
+
+fn text(loaded: &Loaded, env: &Environment, all: bool) -> String {
+    let (table, Expansion { origins, .. }) = match &loaded.path {
+        Some(path) => resolved(path, loaded.source.expose(), env),
+        None => (Table::new(), Expansion::default()),
+    };
+    let mut out = match &loaded.path {
+        Some(path) => format!("# {}\n", path.display()),
+        None => "# no config file: every setting has its default\n".to_owned(),
+    };
+    loaded.off.iter().for_each(|off| add(&mut out, &format!("# {off}\n")));
+    loaded.notes.iter().for_each(|note| add(&mut out, &format!("# {note}\n")));
+    let mut page = Page { out, origins: &origins, all };
+    page.section("", &shape::of::<Config>(), Some(&table));
+    page.out
+}
+
+struct Page<'a> {
+    out: String,
+    origins: &'a BTreeMap<String, Origin>,
+    all: bool,
+}
+
+impl Page<'_> {
+    /// The keys of a section, then the sections in it. What is not in the file has no table.
+    fn section(&mut self, at: &str, fields: &[Field], table: Option<&Table>) {
+        let given = |field: &Field| table.and_then(|table| table.get(&field.name));
+        let (inner, keys): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(|field| is_sections(&field.shape));
+        for field in keys {
+            let here = place::child(at, &field.name);
+            match (given(field), &field.default) {
+                (Some((line, node)), _) => self.given(&here, field, *line, node),
+                (None, Some(default)) if self.all => {
+                    let value = toml(default).map(|value| inline(&value)).unwrap_or_default();
+                    self.line(&field.name, &value, "default");
+                }
+                _ => {}
+            }
+        }
+        for field in inner {
+            let here = place::child(at, &field.name);
+            self.inner(&here, field, given(field).map(|(_, node)| &node.value));
+        }
+    }
+
+    fn inner(&mut self, here: &str, field: &Field, given: Option<&Value>) {
+        match (&field.shape, given) {
+            (Shape::Section(fields), Some(Value::Table(table))) => {
+                self.headed(&format!("[{here}]"), here, fields, Some(table))
+            }
+            (Shape::Section(fields), None) if self.all && !field.optional => {
+                self.headed(&format!("[{here}]"), here, fields, None);
+            }
+            (Shape::List { item, .. }, Some(Value::List(items))) => {
+                let Shape::Section(fields) = &**item else { return };
+                for (index, node) in items.iter().enumerate() {
+                    if let Value::Table(table) = &node.value {
+                        self.headed(&format!("[[{here}]]"), &place::item(here, index), fields, Some(table));
+                    }
+                }
+            }
+            (Shape::Map { item, .. }, Some(Value::Table(tables))) => {
+                let Shape::Section(fields) = &**item else { return };
+                for (name, (_, node)) in tables {
+                    let here = place::child(here, name);
+                    if let Value::Table(table) = &node.value {
+                        self.headed(&format!("[{here}]"), &here, fields, Some(table));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn headed(&mut self, header: &str, here: &str, fields: &[Field], table: Option<&Table>) {
+        let before = self.out.len();
+        add(&mut self.out, &format!("\n{header}\n"));
+        let empty = self.out.len();
+        self.section(here, fields, table);
+        // Nothing of it is set, and nothing is a default.
+        if table.is_none() && self.out.len() == empty {
+            self.out.truncate(before);
+        }
+    }
+
+    fn given(&mut self, here: &str, field: &Field, line: usize, node: &Node) {
+        let within = |at: &String| place::contains(here, at);
+        let origins: Vec<String> =
+            self.origins.iter().filter(|(at, _)| within(at)).map(|(_, origin)| from(origin)).collect();
+        let value = self.value(here, field.secret, node);
+        let mut whence = format!("line {line}");
+        origins.iter().for_each(|origin| add(&mut whence, &format!(", {origin}")));
+        self.line(&place::key(&field.name), &value, &whence);
+    }
+
+    fn line(&mut self, name: &str, value: &str, whence: &str) {
+        add(&mut self.out, &format!("{name} = {value}  # {whence}\n"));
+    }
+
+    /// A value in TOML: a secret is veiled, and what comes from a variable stands as it is written.
+    fn value(&self, at: &str, secret: bool, node: &Node) -> String {
+        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        match (&node.value, self.origins.get(at)) {
+            (Value::Broken, _) => quoted("[missing]"),
+            (Value::Text(_), _) if secret => quoted(REDACTED),
+            (Value::Text(_), Some(Origin::Environment { written, .. })) => quoted(written),
+            (Value::Text(text), _) => quoted(text),
+            (Value::Integer(number), _) => number.unwrap_or_default().to_string(),
+            (Value::Float(number), _) => toml::Value::Float(*number).to_string(),
+            (Value::Bool(flag), _) => flag.to_string(),
+            (Value::Date, _) => quoted("[date]"),
+            (Value::List(items), _) => {
+                let items = items.iter().enumerate();
+                let items = items.map(|(index, item)| self.value(&place::item(at, index), secret, item));
+                format!("[{}]", items.collect::<Vec<_>>().join(", "))
+            }
+            (Value::Table(table), _) => {
+                let pair = |(key, (_, node)): (&String, &(usize, Node))| {
+                    format!("{} = {}", place::key(key), self.value(&place::child(at, key), secret, node))
+                };
+                format!("{{ {} }}", table.iter().map(pair).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+}
+
+fn is_sections(shape: &Shape) -> bool {
+    match shape {
+        Shape::Section(_) => true,
+        Shape::List { item, .. } | Shape::Map { item, .. } => matches!(**item, Shape::Section(_)),
+        Shape::Text { .. } | Shape::Choice(_) | Shape::Integer { .. } | Shape::Number { .. } | Shape::Bool => false,
+    }
+}
+
+fn from(origin: &Origin) -> String {
+    match origin {
+        Origin::Environment { names, .. } => format!("environment {}", names.join(", ")),
+        Origin::Elsewhere(reference) => reference.to_string(),
+    }
+}
+
+/// Adds a piece of text.
+fn add(out: &mut String, text: &str) {
+    out.push_str(text);
+}

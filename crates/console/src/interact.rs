@@ -1,0 +1,88 @@
+//! The conversation with a person who types.
+
+use std::io::Write;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::screen::Console;
+use crate::terminal::{Terminal, Typed};
+use crate::{ConsoleError, Ports};
+use hob_core::domain::channel::Accepted;
+
+/// What Ctrl-C says while a run is active.
+const STOP: &str = "/stop";
+/// What Ctrl-C tells at an idle prompt.
+const HOW_TO_LEAVE: &str = "(Ctrl-D leaves; Ctrl-C stops an answer that is on its way)";
+
+/// Holds the conversation until the person leaves with Ctrl-D.
+///
+/// Dropping the future ends it as well, and puts the terminal's settings back. From the first call on, SIGINT no longer
+/// ends the process.
+///
+/// # Errors
+/// When the terminal cannot be read.
+pub async fn interact<W>(terminal: Terminal, console: &Console<W>, ports: &Ports) -> Result<(), ConsoleError>
+where
+    W: Write + Send + 'static,
+{
+    // While a line is edited, Ctrl-C is a key; between two lines it is a signal, which must not end Hob.
+    let mut interrupts = signal(SignalKind::interrupt()).map_err(ConsoleError::Signals)?;
+    let mut lines = terminal.start()?;
+    lines.ask(String::new());
+    loop {
+        let typed = tokio::select! {
+            typed = lines.answer() => typed,
+            _ = interrupts.recv() => {
+                interrupt(console, ports).await;
+                continue;
+            }
+        };
+        let draft = match typed {
+            Typed::Line(line) if line.trim().is_empty() => String::new(),
+            Typed::Line(line) => hand_in(console, ports, line).await,
+            Typed::Interrupt => {
+                interrupt(console, ports).await;
+                String::new()
+            }
+            Typed::Leave => return Ok(()),
+            Typed::Failed(error) => return Err(error.into()),
+        };
+        lines.ask(draft);
+    }
+}
+
+/// Ctrl-C: stops what Hob is at work on. The line that was typed is gone in any case.
+async fn interrupt<W>(console: &Console<W>, ports: &Ports)
+where
+    W: Write + Send + 'static,
+{
+    if console.is_busy() {
+        hand_in(console, ports, STOP.to_owned()).await;
+    } else {
+        console.note(HOW_TO_LEAVE);
+    }
+}
+
+/// Hands the line in; gives it back to be sent again if it could not be stored.
+async fn hand_in<W>(console: &Console<W>, ports: &Ports, line: String) -> String
+where
+    W: Write + Send + 'static,
+{
+    let was_busy = console.is_busy();
+    console.await_answer(true);
+    match ports.say(line.clone()).await {
+        Ok(Accepted::Committed | Accepted::Duplicate) => String::new(),
+        Ok(Accepted::Ignored) => {
+            console.await_answer(was_busy);
+            console.note("Hob did not take that: the terminal is not let in here.");
+            String::new()
+        }
+        Err(error) => {
+            console.await_answer(was_busy);
+            console.note(&format!(
+                "Not sent: {error}.\nYour line is below again: Enter retries, Ctrl-C drops it. The log in the data directory has the details."
+            ));
+            line
+        }
+    }
+}

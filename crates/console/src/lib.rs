@@ -1,0 +1,103 @@
+//! The terminal: a conversation typed at a prompt, or read from a pipe.
+//!
+//! Never: conversation logic; what a command or a number means is the router's business.
+//! Start at [`interact`] (a person types) and [`pipe`] (a script does); [`screen`] is the side that shows.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use hob_core::domain::channel::{Accepted, Intake, IntakeError};
+use hob_core::domain::clock::Clock;
+use hob_core::domain::inbound::{
+    ChannelKind, Circumstances, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender,
+};
+use hob_core::domain::rng::Rng;
+
+mod attach;
+pub mod interact;
+pub mod page;
+pub mod pipe;
+mod reply;
+pub mod screen;
+pub mod terminal;
+mod text;
+
+/// The terminal's only chat, and the external id of the person at it.
+pub const LOCAL: &str = "local";
+
+/// The conversation that is held at the terminal.
+#[must_use]
+pub fn local() -> Conversation {
+    Conversation {
+        channel: ChannelKind::Terminal,
+        account: DEFAULT_ACCOUNT.to_owned(),
+        chat: LOCAL.to_owned(),
+        thread: None,
+    }
+}
+
+/// Knows when nothing more is to come for what was handed in.
+#[async_trait]
+pub trait Quiet: Send + Sync {
+    /// Resolves when the terminal's session has no run that is queued or at work, and nothing that is undelivered.
+    async fn quiet(&self);
+}
+
+/// What the terminal is given to work with.
+#[derive(Clone)]
+pub struct Ports {
+    /// Takes what was typed.
+    pub intake: Arc<dyn Intake>,
+    /// Makes the ids of messages.
+    pub rng: Arc<dyn Rng>,
+    /// Tells when they were sent.
+    pub clock: Arc<dyn Clock>,
+    /// How the person at the terminal is called.
+    pub name: String,
+}
+
+impl Ports {
+    /// Hands a line in as a message of the person at the terminal.
+    async fn say(&self, line: String) -> Result<Accepted, IntakeError> {
+        let (text, attachments) = match attach::parse(&line) {
+            Some((attachment, text)) => (text, vec![attachment]),
+            None => (line, Vec::new()),
+        };
+        let inbound = Inbound {
+            conversation: local(),
+            external_id: self.rng.id(),
+            sender: Sender { external_id: LOCAL.to_owned(), name: self.name.clone() },
+            happening: Happening::Posted { text },
+            sent_at: self.clock.now(),
+            attachments,
+            circumstances: Circumstances::default(),
+        };
+        self.intake.accept(inbound).await
+    }
+}
+
+/// Why the conversation at the terminal ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ConsoleError {
+    /// The terminal cannot be read or written.
+    #[error("the terminal does not work: {0}")]
+    Terminal(#[from] rustyline::error::ReadlineError),
+    /// Standard input cannot be read.
+    #[error("standard input cannot be read: {0}")]
+    Input(#[source] std::io::Error),
+    /// A thread could not be started.
+    #[error("no thread for the terminal: {0}")]
+    Thread(#[source] std::io::Error),
+    /// Ctrl-C cannot be listened for.
+    #[error("no signals for the terminal: {0}")]
+    Signals(#[source] std::io::Error),
+    /// A line of standard input could not be stored; those after it were not read.
+    #[error("line {line} was not handed in: {source}")]
+    NotStored {
+        /// Its number, from 1.
+        line: u64,
+        /// What went wrong.
+        source: IntakeError,
+    },
+}

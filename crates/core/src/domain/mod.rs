@@ -1,0 +1,34 @@
+//! The vocabulary every other room speaks: ids, people, messages in and out, and the ports.
+//!
+//! Never: I/O, SQL, a clock read in place, or an import of another room.
+//! Start at [`inbound`] (what comes in), [`outgoing`] (what goes out) and [`channel`] (the port between them).
+
+pub mod agents;
+pub mod around;
+pub mod capabilities;
+pub mod channel;
+pub mod clock;
+pub mod condition;
+pub mod config_standing;
+pub mod draft;
+pub mod health;
+pub mod ids;
+pub mod inbound;
+pub mod letter;
+pub mod memory;
+pub mod money;
+#[cfg(any(test, feature = "testkit"))]
+pub mod mutation;
+pub mod network;
+pub mod notebook;
+pub mod origin;
+pub mod outgoing;
+pub mod principal;
+pub mod redactor;
+pub mod rng;
+pub mod secret;
+pub mod skills;
+pub mod space;
+pub mod tools;
+pub mod upkeep;
+pub mod waits;

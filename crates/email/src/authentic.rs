@@ -1,0 +1,185 @@
+//! Whether a letter is from whom it says, as a mail server found that one believes (RFC 8601).
+//!
+//! Anybody can write such a header into a letter. So only the topmost one counts that bears a configured server's name:
+//! that server takes away those that come in under its name, and puts its own above all others.
+
+use crate::header::Headers;
+use crate::one_line;
+use hob_core::domain::inbound::Proof;
+
+/// The most of a server's name that is told.
+const SERVER_CHARS_MAX: usize = 100;
+
+/// One result of a server: `dkim=pass header.d=example.org`.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    method: String,
+    result: String,
+    properties: Vec<(String, String)>,
+}
+
+impl Finding {
+    fn property(&self, name: &str) -> Option<&str> {
+        self.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The domain that a property names, be it an address.
+    fn domain(&self, name: &str) -> Option<&str> {
+        self.property(name).map(|value| value.rsplit_once('@').map_or(value, |(_, domain)| domain))
+    }
+}
+
+/// What a believed server says of the sender of a letter from `domain`.
+pub(super) fn proof(headers: &Headers, authserv_ids: &[String], domain: &str) -> Proof {
+    let nobody = |why: &str| Proof::Nobody { why: why.to_owned() };
+    let named: Vec<(String, Vec<Finding>)> = headers.values("Authentication-Results").map(parse).collect();
+    let is_believed = |server: &str| authserv_ids.iter().any(|known| known.eq_ignore_ascii_case(server));
+    let Some((_, findings)) = named.iter().find(|(server, _)| is_believed(server)) else {
+        return nobody(&unbelieved(named.first().map(|(server, _)| server.as_str()), authserv_ids));
+    };
+    let of = |method: &'static str| findings.iter().filter(move |finding| finding.method == method);
+    let vouched = |finding: &&Finding| match finding.property("header.from") {
+        Some(_) => finding.domain("header.from").is_some_and(|from| from.eq_ignore_ascii_case(domain)),
+        None => true,
+    };
+    if of("dmarc").any(|finding| finding.result == "pass" && vouched(&finding)) {
+        return Proof::Platform;
+    }
+    if of("dmarc").any(|finding| finding.result == "fail") {
+        return nobody("DMARC failed");
+    }
+    let signed = of("dkim").filter(|finding| finding.result == "pass").any(|finding| {
+        let signer = finding.domain("header.d").or_else(|| finding.domain("header.i"));
+        signer.is_some_and(|signer| is_aligned(signer, domain))
+    });
+    let sent = of("spf")
+        .filter(|finding| finding.result == "pass")
+        .any(|finding| finding.domain("smtp.mailfrom").is_some_and(|sender| is_aligned(sender, domain)));
+    if signed || sent { Proof::Platform } else { nobody("neither a signature nor the way it came shows it") }
+}
+
+/// Why no server is believed, so that an operator finds out what to configure.
+fn unbelieved(topmost: Option<&str>, authserv_ids: &[String]) -> String {
+    let believed = match authserv_ids {
+        [] => "`authserv_ids` is empty".to_owned(),
+        names => format!("`authserv_ids` names {}", names.join(", ")),
+    };
+    match topmost {
+        // Anybody can write one where the provider does not.
+        Some(server) => format!(
+            "its topmost Authentication-Results is of \"{}\", and {believed} (add that name only if it is your provider's)",
+            one_line(server, SERVER_CHARS_MAX)
+        ),
+        None => format!("it has no Authentication-Results, and {believed}"),
+    }
+}
+
+/// Does `signer` speak for `domain`? Its own domain does, and one above it; never one below, which may be anybody's.
+pub(super) fn is_aligned(signer: &str, domain: &str) -> bool {
+    let (signer, domain) = (signer.trim_end_matches('.').to_lowercase(), domain.to_lowercase());
+    let above = signer.contains('.') && domain.strip_suffix(&signer).is_some_and(|below| below.ends_with('.'));
+    !signer.is_empty() && (signer == domain || above)
+}
+
+/// A header's server and findings. What is no finding is passed over.
+fn parse(value: &str) -> (String, Vec<Finding>) {
+    let bare = without_comments(value);
+    let mut parts = bare.split(';');
+    // `server.example 1`: a version may stand behind the name.
+    let server = parts.next().and_then(|part| part.split_whitespace().next()).unwrap_or_default().to_lowercase();
+    (server, parts.filter_map(finding).collect())
+}
+
+fn finding(part: &str) -> Option<Finding> {
+    // `dkim = pass`: spaces may stand around the sign.
+    let joined = part.split('=').map(str::trim).collect::<Vec<_>>().join("=");
+    let mut words = joined.split_whitespace();
+    let (method, result) = words.next()?.split_once('=')?;
+    let method = method.split('/').next().unwrap_or(method).to_lowercase();
+    let unquoted = |value: &str| value.trim_matches('"').to_lowercase();
+    let properties =
+        words.filter_map(|word| word.split_once('=')).map(|(name, value)| (name.to_lowercase(), unquoted(value)));
+    Some(Finding { method, result: result.to_lowercase(), properties: properties.collect() })
+}
+
+/// Without what stands in brackets, which says nothing and may hold anything; and without `;` in quotes.
+fn without_comments(value: &str) -> String {
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    let mut bare = String::with_capacity(value.len());
+    for c in value.chars() {
+        if std::mem::take(&mut escaped) {
+            continue;
+        }
+        match c {
+            '\\' if quoted || depth > 0 => escaped = true,
+            '"' if depth == 0 => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted && depth > 0 => depth -= 1,
+            ';' | '=' if quoted => {}
+            _ if depth > 0 => {}
+            c if quoted && c.is_whitespace() => {}
+            c => bare.push(c),
+        }
+    }
+    bare
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(headers: &str) -> Result<(), String> {
+        let raw = format!("{headers}\r\n\r\n");
+        match proof(&Headers::of(raw.as_bytes()), &["mx.home.example".to_owned()], "example.org") {
+            Proof::Platform => Ok(()),
+            Proof::Nobody { why } => Err(why),
+        }
+    }
+
+    #[test]
+    fn n14_a_believed_server_vouches() {
+        for headers in [
+            "Authentication-Results: mx.home.example; dmarc=pass header.from=example.org",
+            "authentication-results: MX.home.example 1; spf=fail smtp.mailfrom=x.example;\r\n dmarc=pass (p=reject dis=none) header.from=Example.ORG",
+            "Authentication-Results: mx.home.example; dkim=pass header.d=example.org",
+            "Authentication-Results: mx.home.example; dkim=pass (2048-bit key; dmarc=fail) header.i=@example.org header.s=a",
+            "Authentication-Results: mx.home.example; dkim/1 = pass header.d=\"example.org\"",
+            "Authentication-Results: mx.home.example; spf=pass smtp.mailfrom=ada@example.org",
+            "Authentication-Results: mx.home.example; dkim=fail header.d=example.org; spf=pass smtp.mailfrom=example.org",
+        ] {
+            assert_eq!(judge(headers), Ok(()), "{headers}");
+        }
+    }
+
+    #[test]
+    fn n14_nobody_else_does() {
+        for headers in [
+            "Subject: x",
+            "Authentication-Results: mx.evil.example; dmarc=pass header.from=example.org",
+            "Authentication-Results: mx.home.example; none",
+            "Authentication-Results: mx.home.example; dmarc=fail header.from=example.org; dkim=pass header.d=example.org",
+            "Authentication-Results: mx.home.example; dmarc=pass header.from=evil.example",
+            "Authentication-Results: mx.home.example; dkim=pass header.d=evil.example; spf=pass smtp.mailfrom=x@evil.example",
+            "Authentication-Results: mx.home.example; dkim=pass header.d=sub.example.org",
+            "Authentication-Results: mx.home.example; dkim=pass header.d=org",
+            "Authentication-Results: mx.home.example; dkim=pass header.d=notexample.org",
+            "Authentication-Results: mx.home.example; spf=softfail smtp.mailfrom=example.org",
+            // What a sender can put into a comment or a quoted string is no finding.
+            "Authentication-Results: mx.home.example; spf=none (; dmarc=pass header.from=example.org)",
+            "Authentication-Results: mx.home.example; spf=none smtp.mailfrom=\"a; dmarc=pass header.from=example.org\"",
+            "Authentication-Results: mx.evil.example (mx.home.example); dmarc=pass header.from=example.org",
+            // One below the server's own is the sender's work.
+            "Authentication-Results: mx.home.example; dmarc=fail\r\nAuthentication-Results: mx.home.example; dmarc=pass header.from=example.org",
+        ] {
+            assert!(judge(headers).is_err(), "{headers}");
+        }
+    }
+
+    #[test]
+    fn n14_the_reason_is_told() {
+        insta::assert_snapshot!(judge("A: b").unwrap_err(), @"it has no Authentication-Results, and `authserv_ids` names mx.home.example");
+        insta::assert_snapshot!(judge("Authentication-Results: mx.other.example; dmarc=pass").unwrap_err(), @r#"its topmost Authentication-Results is of "mx.other.example", and `authserv_ids` names mx.home.example (add that name only if it is your provider's)"#);
+        insta::assert_snapshot!(judge("Authentication-Results: mx.home.example; dmarc=fail").unwrap_err(), @"DMARC failed");
+        insta::assert_snapshot!(judge("Authentication-Results: mx.home.example; spf=neutral").unwrap_err(), @"neither a signature nor the way it came shows it");
+    }
+}

@@ -1,0 +1,200 @@
+//! Commands to the mailbox, each with how it ended: what was refused is an error, never a mailbox with nothing in it.
+//!
+//! The library's own FETCH, STORE and SEARCH end with the server's last line whatever that says, and with a connection that
+//! ends in the middle: letters that were not shown would look like letters that are not there.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use async_imap::error::Error as ImapError;
+use async_imap::imap_proto::{AttributeValue, MailboxDatum, Outcome, RequestId, Response, Status};
+use jiff::Timestamp;
+
+use crate::connect::{ImapSession, MailboxError, REASON_CHARS, within};
+use crate::one_line;
+
+/// What the server shows of a letter.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) uid: u32,
+    pub(super) bytes: Option<u32>,
+    pub(super) came_at: Option<Timestamp>,
+    /// Its bytes, or those of the part that was asked for.
+    pub(super) content: Option<Vec<u8>>,
+}
+
+/// What a search has found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) uids: BTreeSet<u32>,
+    /// The server told of letters meanwhile: they may not be among these.
+    pub(super) is_told: bool,
+}
+
+/// Runs a command to its end.
+pub(super) async fn run(session: &mut ImapSession, command: &str) -> Result<(), MailboxError> {
+    let tag = session.run_command(command).await?;
+    finish(session, &tag, |_| {}).await
+}
+
+/// Asks what letters are, or what stands in them; `command` asks for their UIDs, too.
+pub(super) async fn fetch(session: &mut ImapSession, command: &str) -> Result<Vec<Shown>, MailboxError> {
+    let mut all = Vec::new();
+    let tag = session.run_command(command).await?;
+    finish(session, &tag, |response| {
+        if let Response::Fetch(_, attributes) = response {
+            all.extend(shown(attributes));
+        }
+    })
+    .await?;
+    Ok(all)
+}
+
+/// Asks which letters there are.
+pub(super) async fn search(session: &mut ImapSession, query: &str) -> Result<Found, MailboxError> {
+    let mut found = Found::default();
+    let tag = session.run_command(format!("UID SEARCH {query}")).await?;
+    finish(session, &tag, |response| match response {
+        Response::MailboxData(MailboxDatum::Search(uids)) => found.uids.extend(uids),
+        Response::MailboxData(MailboxDatum::Exists(_) | MailboxDatum::Recent(_)) => found.is_told = true,
+        _ => {}
+    })
+    .await?;
+    Ok(found)
+}
+
+/// Waits until the server tells something, for `longest` at most; false: it does not let itself be waited with.
+pub(super) async fn idle(
+    session: &mut ImapSession,
+    (deadline, longest): (Duration, Duration),
+) -> Result<bool, MailboxError> {
+    let tag = session.run_command("IDLE").await?;
+    let Some(is_told) = within(deadline, until_it_waits(session, &tag)).await?? else { return Ok(false) };
+    if !is_told
+        && let Ok(news) = tokio::time::timeout(longest, until_news(session, &tag)).await
+        && !news?
+    {
+        return Ok(false);
+    }
+    let ended = async {
+        session.run_command_untagged("DONE").await?;
+        finish(session, &tag, |_| {}).await
+    };
+    within(deadline, ended).await??;
+    Ok(true)
+}
+
+/// Whether anything was told before the server began to wait; none: it does not.
+async fn until_it_waits(session: &mut ImapSession, tag: &RequestId) -> Result<Option<bool>, MailboxError> {
+    let mut is_told = false;
+    loop {
+        let response = there(session.read_response().await)?;
+        match response.parsed() {
+            Response::Continue(_) => return Ok(Some(is_told)),
+            Response::Done { tag: done, .. } if done == tag => return Ok(None),
+            Response::MailboxData(MailboxDatum::Exists(_) | MailboxDatum::Recent(_)) => is_told = true,
+            _ => {}
+        }
+    }
+}
+
+/// Whether there is news; else the server has ended the waiting.
+async fn until_news(session: &mut ImapSession, tag: &RequestId) -> Result<bool, MailboxError> {
+    loop {
+        let response = there(session.read_response().await)?;
+        match response.parsed() {
+            Response::Done { tag: done, .. } if done == tag => return Ok(false),
+            // `* OK Still here`
+            Response::Data { status: Status::Ok, .. } | Response::Continue(_) | Response::Done { .. } => {}
+            _ => return Ok(true),
+        }
+    }
+}
+
+/// Hears all that the server says to a command, and how that ended.
+async fn finish(
+    session: &mut ImapSession,
+    tag: &RequestId,
+    mut hear: impl FnMut(&Response<'_>),
+) -> Result<(), MailboxError> {
+    loop {
+        let response = there(session.read_response().await)?;
+        match response.parsed() {
+            Response::Done { tag: done, status, outcome } if done == tag => return verdict(status, outcome),
+            other => hear(other),
+        }
+    }
+}
+
+/// An answer, unless the connection has ended.
+fn there<T>(read: std::io::Result<Option<T>>) -> Result<T, MailboxError> {
+    let read = read.map_err(ImapError::from)?;
+    read.ok_or_else(|| MailboxError::Lost("the mail server has hung up".to_owned()))
+}
+
+fn verdict(status: &Status, outcome: &Outcome<'_>) -> Result<(), MailboxError> {
+    let why = || match outcome.information.as_deref() {
+        Some(reason) => one_line(reason, REASON_CHARS),
+        None => "it gives no reason".to_owned(),
+    };
+    match status {
+        Status::Ok => Ok(()),
+        Status::No | Status::Bad => Err(MailboxError::No(why())),
+        Status::PreAuth | Status::Bye => Err(MailboxError::Lost(why())),
+    }
+}
+
+/// What is known of a letter by one answer; one without a UID is no letter that was asked for.
+fn shown(attributes: &[AttributeValue<'_>]) -> Option<Shown> {
+    let (mut uid, mut bytes, mut came_at, mut content) = (None, None, None, None);
+    for attribute in attributes {
+        match attribute {
+            AttributeValue::Uid(number) => uid = Some(*number),
+            AttributeValue::Rfc822Size(size) => bytes = Some(*size),
+            AttributeValue::InternalDate(date) => came_at = date_of(date),
+            AttributeValue::BodySection { data: Some(data), .. } | AttributeValue::Rfc822(Some(data)) => {
+                content = Some(data.to_vec());
+            }
+            _ => {}
+        }
+    }
+    Some(Shown { uid: uid?, bytes, came_at, content })
+}
+
+/// `17-Jul-1996 02:44:25 -0700`; the first days of a month have a space before them.
+fn date_of(date: &str) -> Option<Timestamp> {
+    Timestamp::strptime("%d-%b-%Y %H:%M:%S %z", date.trim()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(line: &str) -> Result<(), String> {
+        let line = format!("{line}\r\n");
+        let (_, response) = Response::parse(line.as_bytes()).unwrap();
+        let Response::Done { status, outcome, .. } = response else { panic!("{line} is no end") };
+        verdict(&status, &outcome).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn n14_only_what_was_done_is_an_answer() {
+        assert_eq!(ended("A1 OK Fetch completed."), Ok(()));
+        insta::assert_snapshot!(ended("A1 NO [SERVERBUG] Internal error").unwrap_err(), @"the mail server says no: [SERVERBUG] Internal error");
+        insta::assert_snapshot!(ended("A1 BAD Unknown command").unwrap_err(), @"the mail server says no: Unknown command");
+    }
+
+    #[test]
+    fn n14_what_a_server_shows_of_a_letter_is_read() {
+        let line =
+            b"* 5 FETCH (UID 7 RFC822.SIZE 12 INTERNALDATE \" 1-Jan-2026 10:00:00 +0100\" BODY[]<0> {3}\r\nabc)\r\n";
+        let (_, response) = Response::parse(line).unwrap();
+        let Response::Fetch(_, attributes) = response else { panic!("it is no letter") };
+        let came_at = Some("2026-01-01T09:00:00Z".parse().unwrap());
+        let expected = Shown { uid: 7, bytes: Some(12), came_at, content: Some(b"abc".to_vec()) };
+        assert_eq!(shown(&attributes), Some(expected));
+        assert_eq!(shown(&[AttributeValue::Rfc822Size(12)]), None);
+        let late = "2026-12-31T23:59:59Z".parse().ok();
+        assert_eq!((date_of("31-Dec-2026 15:59:59 -0800"), date_of("yesterday")), (late, None));
+    }
+}

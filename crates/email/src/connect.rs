@@ -1,0 +1,220 @@
+//! A connection to the mailbox: TLS, sign in, and no command that waits for ever.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_imap::error::Error as ImapError;
+use async_imap::types::Mailbox;
+use async_imap::{Client, Session};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::one_line;
+use crate::settings::{Security, Settings};
+
+/// So much of a server's reason is told.
+pub(super) const REASON_CHARS: usize = 200;
+
+/// Why the mailbox cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MailboxError {
+    /// There is no connection, or there is none any more.
+    #[error("{0}")]
+    Lost(String),
+    /// The password is not right, or the account may not be used so.
+    #[error("the mail server refuses the user name or the password ({0})")]
+    Refused(String),
+    /// It lets nobody in for now, whatever the password.
+    #[error("the mail server lets Hob in later: {0}")]
+    Busy(String),
+    /// The server understood, and said no.
+    #[error("the mail server says no: {0}")]
+    No(String),
+    /// What the server said makes no sense.
+    #[error("the mail server's answer cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl MailboxError {
+    fn lost(error: impl fmt::Display) -> Self {
+        Self::Lost(error.to_string())
+    }
+}
+
+impl From<ImapError> for MailboxError {
+    fn from(error: ImapError) -> Self {
+        match error {
+            ImapError::No(why) | ImapError::Bad(why) => Self::No(why),
+            // What these say quotes what was read: it may be a letter.
+            ImapError::Parse(_) => Self::Unreadable("it is no IMAP".to_owned()),
+            ImapError::Io(why) if why.kind() == std::io::ErrorKind::Other => {
+                Self::Unreadable("it is no IMAP".to_owned())
+            }
+            other => Self::Lost(other.to_string()),
+        }
+    }
+}
+
+/// The stream below: secured, or not.
+pub(super) trait Wire: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin> Wire for T {}
+
+/// Any of them.
+#[derive(Debug)]
+pub(super) struct Line(Box<dyn Wire>);
+
+impl AsyncRead for Line {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Line {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+/// A session in the mailbox.
+pub(super) type ImapSession = Session<Line>;
+
+/// What TLS believes: the usual authorities, and those of `ca_file`.
+pub(super) fn tls(settings: &Settings) -> Result<Arc<ClientConfig>, String> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    if let Some(path) = &settings.ca_file {
+        let unreadable =
+            |error: &dyn fmt::Display| format!("the certificates in {} cannot be read: {error}", path.display());
+        let certificates = CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))?;
+        for certificate in certificates {
+            roots.add(certificate.map_err(|error| unreadable(&error))?).map_err(|error| unreadable(&error))?;
+        }
+    }
+    let config =
+        ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions();
+    let config = config.map_err(|error| error.to_string())?;
+    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
+}
+
+/// Connects and signs in.
+pub(super) async fn connect(settings: &Settings, tls: &Arc<ClientConfig>) -> Result<ImapSession, MailboxError> {
+    within(settings.pace.command_deadline, sign_in(settings, tls)).await?
+}
+
+/// Ends what takes too long.
+pub(super) async fn within<T>(deadline: Duration, work: impl Future<Output = T>) -> Result<T, MailboxError> {
+    let in_time = tokio::time::timeout(deadline, work).await;
+    in_time.map_err(|_elapsed| MailboxError::Lost(format!("the mail server has not answered for {deadline:?}")))
+}
+
+async fn sign_in(settings: &Settings, tls: &Arc<ClientConfig>) -> Result<ImapSession, MailboxError> {
+    let server = &settings.imap;
+    let stream = TcpStream::connect((server.host.as_str(), server.port)).await.map_err(MailboxError::lost)?;
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(channel = "email", %error, "TCP_NODELAY cannot be set");
+    }
+    let line = match settings.imap_security {
+        Security::Plain => Line(Box::new(stream)),
+        Security::Tls => Line(Box::new(secured(stream, &server.host, tls).await?)),
+        Security::StartTls => {
+            let mut client = Client::new(stream);
+            greeting(client.read_response().await)?;
+            client.run_command_and_check_ok("STARTTLS", None).await?;
+            let line = Line(Box::new(secured(client.into_inner(), &server.host, tls).await?));
+            return log_in(Client::new(line), settings).await;
+        }
+    };
+    let mut client = Client::new(line);
+    greeting(client.read_response().await)?;
+    log_in(client, settings).await
+}
+
+async fn log_in(client: Client<Line>, settings: &Settings) -> Result<ImapSession, MailboxError> {
+    let server = &settings.imap;
+    client.login(&server.user, server.password.expose()).await.map_err(|(error, _client)| match error {
+        ImapError::No(why) | ImapError::Bad(why) => shut_out(&why),
+        other => other.into(),
+    })
+}
+
+/// Why a server does not let Hob in. By these codes (RFC 5530, RFC 9051) it says that it is not the password.
+fn shut_out(told: &str) -> MailboxError {
+    // The library shows what it has read in its own way.
+    let words = told.split_once("info: Some(\"").and_then(|(_, words)| words.strip_suffix("\")"));
+    let words = one_line(words.unwrap_or(told), REASON_CHARS);
+    let code = words.strip_prefix('[').and_then(|rest| rest.split([']', ' ']).next()).map(str::to_ascii_uppercase);
+    match code.as_deref() {
+        Some("LIMIT" | "UNAVAILABLE" | "INUSE" | "SERVERBUG" | "OVERQUOTA") => MailboxError::Busy(words),
+        _ => MailboxError::Refused(words),
+    }
+}
+
+async fn secured(
+    stream: TcpStream,
+    host: &str,
+    tls: &Arc<ClientConfig>,
+) -> Result<tokio_rustls::client::TlsStream<TcpStream>, MailboxError> {
+    let name = ServerName::try_from(host.to_owned()).map_err(MailboxError::lost)?;
+    TlsConnector::from(Arc::clone(tls)).connect(name, stream).await.map_err(MailboxError::lost)
+}
+
+fn greeting<T>(response: std::io::Result<Option<T>>) -> Result<(), MailboxError> {
+    match response {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => Err(MailboxError::Lost("the mail server hangs up at once".to_owned())),
+        Err(error) => Err(MailboxError::lost(error)),
+    }
+}
+
+/// Opens a folder to look into, and gives its UIDVALIDITY.
+pub(super) async fn open(
+    session: &mut ImapSession,
+    folder: &str,
+    changes: bool,
+) -> Result<(Mailbox, u32), MailboxError> {
+    let mailbox = if changes { session.select(folder).await? } else { session.examine(folder).await? };
+    let validity = mailbox.uid_validity;
+    let validity = validity.ok_or_else(|| MailboxError::Unreadable("the folder has no UIDVALIDITY".to_owned()))?;
+    Ok((mailbox, validity))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n14_a_server_that_is_busy_finds_no_fault_with_the_password() {
+        let told = |words: &str| shut_out(&format!("code: None, info: Some(\"{words}\")")).to_string();
+        for code in ["LIMIT", "UNAVAILABLE", "INUSE", "SERVERBUG", "OVERQUOTA"] {
+            let words = format!("[{code}] Too many connections");
+            assert!(matches!(shut_out(&words), MailboxError::Busy(_)), "{code}");
+            assert_eq!(told(&words), format!("the mail server lets Hob in later: {words}"));
+        }
+        for words in ["[AUTHENTICATIONFAILED] No", "[EXPIRED] Old", "[CONTACTADMIN] Hm", "No", "LIMIT", "[LIMITED] No"]
+        {
+            assert!(matches!(shut_out(words), MailboxError::Refused(_)), "{words}");
+        }
+        let alert = "code: Some(Alert), info: Some(\"Application-specific password required\")";
+        insta::assert_snapshot!(shut_out(alert), @"the mail server refuses the user name or the password (Application-specific password required)");
+    }
+}

@@ -1,0 +1,56 @@
+//! Letters that the house does not take: the log names each sender once a day, with the reason.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+
+use hob_core::domain::inbound::Proof;
+
+/// How long a sender is not named again.
+const QUIET: SignedDuration = SignedDuration::from_hours(24);
+/// The most senders that are named in that time: whoever floods the mailbox must not flood the log.
+const SENDERS_MAX: usize = 500;
+
+/// Those who were named, and when.
+#[derive(Default)]
+pub(super) struct Ignored(Mutex<BTreeMap<String, Timestamp>>);
+
+impl Ignored {
+    /// Whether a sender is to be named now.
+    pub(super) fn is_news(&self, sender: &str, now: Timestamp) -> bool {
+        let mut named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        named.retain(|_, at| now.duration_since(*at) < QUIET);
+        let is_news = named.len() < SENDERS_MAX && !named.contains_key(sender);
+        if is_news {
+            named.insert(sender.to_owned(), now);
+        }
+        is_news
+    }
+}
+
+/// Why a letter was not taken, in words for an operator.
+pub(super) fn why(proof: &Proof) -> String {
+    match proof {
+        Proof::Platform => "the config lets nobody of this address in".to_owned(),
+        Proof::Nobody { why } => format!("nothing shows that it is from there: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n14_a_sender_is_named_once_a_day() {
+        let ignored = Ignored::default();
+        let at = |hours: i64| Timestamp::from_second(hours * 3_600).unwrap();
+        for (sender, hours, expected) in
+            [("a", 0, true), ("a", 23, false), ("b", 23, true), ("a", 24, true), ("b", 25, false)]
+        {
+            assert_eq!(ignored.is_news(sender, at(hours)), expected, "{sender} {hours}");
+        }
+        let named = (0..2 * SENDERS_MAX).filter(|number| ignored.is_news(&number.to_string(), at(48))).count();
+        assert_eq!(named, SENDERS_MAX, "the others are forgotten by then");
+    }
+}

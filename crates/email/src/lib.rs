@@ -1,0 +1,150 @@
+//! E-mail: a mailbox is watched over IMAP, answers go out over SMTP.
+//!
+//! Never: a letter passed over before that is stored, an answer to what no person wrote, or a connection without TLS to
+//! another machine.
+//! Start at [`Email::run`]; `watch` brings in, `letter` translates, `send` takes out.
+
+mod authentic;
+mod automatic;
+mod beside;
+mod body;
+mod charset;
+mod command;
+mod compose;
+mod connect;
+mod folder;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
+mod header;
+mod ignored;
+mod invitation;
+mod letter;
+mod part;
+mod send;
+pub mod settings;
+mod source;
+#[cfg(test)]
+mod tests;
+mod thread;
+mod trim;
+pub mod verify;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_util::sync::CancellationToken;
+
+use crate::beside::Beside;
+use crate::connect::MailboxError;
+use crate::ignored::Ignored;
+use crate::send::Sender;
+use crate::settings::Settings;
+use crate::verify::Verifier;
+use crate::watch::Watcher;
+use hob_core::domain::channel::{Adapter, Channel, FetchError, Intake, Unusable};
+use hob_core::domain::clock::Clock;
+use hob_core::domain::health::{ChannelHealth, Monitor};
+use hob_core::domain::inbound::{Attachment, ChannelKind};
+use hob_core::domain::outgoing::{DeliveryError, Outgoing, Receipt};
+use hob_core::domain::rng::Rng;
+
+/// The adapter cannot be built from its settings.
+#[derive(Debug, thiserror::Error)]
+#[error("no mail client: {0}")]
+pub struct SetupError(String);
+
+/// One mailbox.
+pub struct Email {
+    settings: Settings,
+    clock: Arc<dyn Clock>,
+    rng: Arc<dyn Rng>,
+    tls: Arc<ClientConfig>,
+    verifier: Option<Verifier>,
+    health: Monitor,
+    /// Letters that nobody waits for an answer to.
+    passed: AtomicU64,
+    /// Who was named in the log, as the house does not take their letters.
+    ignored: Ignored,
+    sender: Sender,
+    /// The connection for what is not the watch's.
+    beside: Beside,
+}
+
+impl Email {
+    /// Builds the adapter; nothing is connected yet.
+    ///
+    /// # Errors
+    /// When certificates cannot be read, or the DNS cannot be asked though it is to be.
+    pub fn new(settings: Settings, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Self, SetupError> {
+        let verifier = settings.authentication.verify.then(Verifier::of_system).transpose();
+        let verifier = verifier.map_err(|error| SetupError(error.to_string()))?;
+        let tls = connect::tls(&settings).map_err(SetupError)?;
+        let sender = Sender::new(&settings).map_err(SetupError)?;
+        let (health, passed, beside) = (Monitor::default(), AtomicU64::new(0), Beside::default());
+        let ignored = Ignored::default();
+        Ok(Self { settings, clock, rng, tls, verifier, health, passed, ignored, sender, beside })
+    }
+
+    /// How many letters were passed over since the start, as nobody waits for an answer to them.
+    #[must_use]
+    pub fn passed(&self) -> u64 {
+        self.passed.load(Ordering::Relaxed)
+    }
+
+    fn note_passed(&self) {
+        self.passed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
+impl Channel for Email {
+    fn address(&self) -> (ChannelKind, &str) {
+        (ChannelKind::Email, &self.settings.account)
+    }
+
+    #[tracing::instrument(name = "email.deliver", skip_all, fields(channel = "email", outbox.id = %message.id))]
+    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        Box::pin(send::deliver(self, message)).await
+    }
+
+    #[tracing::instrument(name = "email.fetch", skip_all, fields(channel = "email"))]
+    async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
+        Box::pin(self.beside.fetch(self, attachment, bytes_max)).await
+    }
+
+    fn health(&self) -> ChannelHealth {
+        let pace = &self.settings.pace;
+        self.health.health(self.clock.now(), self.settings.poll.max(pace.idle_max) + pace.command_deadline * 3)
+    }
+}
+
+#[async_trait]
+impl Adapter for Email {
+    /// Hands in what lies in the mailbox, until `stop`; once. Deliveries go on working.
+    #[tracing::instrument(name = "email.watch", skip_all, fields(channel = "email"))]
+    async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken) {
+        let watcher = Watcher::new(&self, intake.as_ref());
+        stop.run_until_cancelled(Box::pin(watcher.run())).await;
+    }
+
+    async fn check(&self) -> Result<String, Unusable> {
+        let imap = async {
+            let mut session = Box::pin(connect::connect(&self.settings, &self.tls)).await?;
+            let opened = connect::open(&mut session, &self.settings.folder, false);
+            connect::within(self.settings.pace.command_deadline, opened).await?.map(|_mailbox| ())
+        };
+        imap.await.map_err(|error: MailboxError| Unusable(format!("IMAP: {error}")))?;
+        send::check(self).await?;
+        Ok(self.settings.address.clone())
+    }
+}
+
+/// Words on one line, without what could break out of it.
+fn one_line(text: &str, chars_max: usize) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let (plain, _) = hob_http::page::characters::visible(&plain);
+    plain.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(chars_max).collect()
+}

@@ -1,0 +1,195 @@
+//! A letter's bytes as the parser can read them: its headers in one charset, and no more parts than it survives. Pure.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use encoding_rs::{Encoding, WINDOWS_1252};
+
+use crate::charset::{base64_decoded, quoted_printable_decoded};
+
+/// The parser holds letters within letters in each other: thousands of them, which anybody can write, would end the
+/// process when they are let go. Each has a header of this name.
+const PART_HEADER: &[u8] = b"content-type";
+/// The most of these headers that are read.
+const PARTS_MAX: usize = 1_000;
+/// No encoded word is longer, whatever its program thought of RFC 2047.
+const WORD_BYTES_MAX: usize = 2_000;
+
+/// A letter that can be parsed.
+pub(super) struct Source<'a> {
+    /// Its bytes.
+    pub(super) raw: Cow<'a, [u8]>,
+    /// It has more parts than are read.
+    pub(super) is_cut: bool,
+}
+
+/// Makes a letter readable.
+pub(super) fn readable(raw: &[u8]) -> Source<'_> {
+    let end = end_of_parts(raw);
+    let whole = raw.get(..end.unwrap_or(raw.len())).unwrap_or(raw);
+    let (head, body) = whole.split_at(end_of_headers(whole));
+    let raw = match clean(head) {
+        Cow::Borrowed(_) => Cow::Borrowed(whole),
+        Cow::Owned(head) => Cow::Owned([head.as_bytes(), body].concat()),
+    };
+    Source { raw, is_cut: end.is_some() }
+}
+
+/// Where the parts begin that are too many.
+fn end_of_parts(raw: &[u8]) -> Option<usize> {
+    let is_here =
+        |at: usize| raw.get(at..at + PART_HEADER.len()).is_some_and(|name| name.eq_ignore_ascii_case(PART_HEADER));
+    let starts = raw.iter().enumerate().filter(|(_, byte)| matches!(byte, b'c' | b'C')).map(|(at, _)| at);
+    starts.filter(|at| is_here(*at)).nth(PARTS_MAX)
+}
+
+/// Where the first empty line stands.
+fn end_of_headers(raw: &[u8]) -> usize {
+    let mut at = 0;
+    for line in raw.split_inclusive(|byte| *byte == b'\n') {
+        if matches!(line, b"\n" | b"\r\n") {
+            break;
+        }
+        at += line.len();
+    }
+    at
+}
+
+/// Headers in UTF-8, in which no character is spread over several encoded words.
+pub(super) fn clean(head: &[u8]) -> Cow<'_, str> {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(head.split_inclusive(|byte| *byte == b'\n').map(line).collect()),
+    };
+    match joined(&text) {
+        Some(joined) => Cow::Owned(joined),
+        None => text,
+    }
+}
+
+/// What is no UTF-8 is what Western Windows machines write.
+fn line(raw: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(raw) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => WINDOWS_1252.decode_without_bom_handling(raw).0,
+    }
+}
+
+/// An encoded word (RFC 2047).
+struct Word<'t> {
+    charset: &'t str,
+    bytes: Vec<u8>,
+    /// Where it ends in the text.
+    end: usize,
+}
+
+/// The text with each run of encoded words of one charset as one word; none: nothing is to be joined.
+///
+/// Each word should stand for whole characters, and many programs cut at a number of bytes instead.
+fn joined(text: &str) -> Option<String> {
+    let mut out: Option<String> = None;
+    let (mut copied, mut at) = (0, 0);
+    while let Some(start) = text.get(at..).and_then(|rest| rest.find("=?")).map(|found| at + found) {
+        let Some(first) = word_at(text, start) else {
+            at = start + 2;
+            continue;
+        };
+        let (bytes, end, count) = run(text, &first);
+        at = end;
+        let encoding = Encoding::for_label_no_replacement(charset_of(first.charset).as_bytes());
+        if let Some(encoding) = encoding.filter(|_| count > 1) {
+            let words = encoding.decode_without_bom_handling(&bytes).0;
+            let out = out.get_or_insert_default();
+            out.push_str(text.get(copied..start).unwrap_or_default());
+            out.extend(["=?utf-8?B?", &STANDARD.encode(words.as_bytes()), "?="]);
+            copied = end;
+        }
+    }
+    let mut out = out?;
+    out.push_str(text.get(copied..).unwrap_or_default());
+    Some(out)
+}
+
+/// What a run of words holds that begins with this one, where it ends, and how many they are.
+fn run(text: &str, first: &Word<'_>) -> (Vec<u8>, usize, usize) {
+    let (mut bytes, mut end, mut count) = (first.bytes.clone(), first.end, 1);
+    loop {
+        let rest = text.get(end..).unwrap_or_default();
+        let space = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
+        let next = word_at(text, end + space);
+        let Some(next) = next.filter(|next| charset_of(next.charset).eq_ignore_ascii_case(charset_of(first.charset)))
+        else {
+            return (bytes, end, count);
+        };
+        bytes.extend_from_slice(&next.bytes);
+        (end, count) = (next.end, count + 1);
+    }
+}
+
+/// A charset without its language (RFC 2231).
+fn charset_of(label: &str) -> &str {
+    label.split('*').next().unwrap_or(label)
+}
+
+/// The encoded word that begins here.
+fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
+    let rest = text.get(at..)?.strip_prefix("=?")?;
+    let rest = rest.get(..rest.floor_char_boundary(WORD_BYTES_MAX))?;
+    let (charset, rest) = rest.split_once('?')?;
+    let (how, rest) = rest.split_once('?')?;
+    let (payload, _) = rest.split_once("?=")?;
+    let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    // Empty ones are written, too.
+    let is_word = is_plain(charset) && !payload.contains(['\n', '?']);
+    let bytes = match how {
+        "q" | "Q" => quoted_printable_decoded(payload.replace('_', " ").as_bytes()),
+        "b" | "B" => base64_decoded(payload.as_bytes()),
+        _ => return None,
+    };
+    let end = at + 2 + charset.len() + 1 + how.len() + 1 + payload.len() + 2;
+    is_word.then_some(Word { charset, bytes, end })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cleaned(head: &[u8]) -> String {
+        String::from_utf8(readable(head).raw.into_owned()).unwrap()
+    }
+
+    #[test]
+    fn n14_headers_are_in_one_charset() {
+        for (head, expected) in [
+            (&b"Subject: plain\r\n\r\n\xff"[..11], "Subject: pl"),
+            ("Subject: Grüße\r\n".as_bytes(), "Subject: Grüße\r\n"),
+            (b"Subject: Gr\xfc\xdfe\r\nFrom: J\xc3\xbcrgen\r\n", "Subject: Grüße\r\nFrom: Jürgen\r\n"),
+            // Cut inside a character; what stands between two words is none.
+            (b"Subject: =?utf-8?Q?=E2=82?= =?utf-8?Q?=AC4?= now", "Subject: =?utf-8?B?4oKsNA==?= now"),
+            (b"A: =?UTF-8?B?4oI=?=\r\n =?utf-8*de?b?rA==?=\r\n", "A: =?utf-8?B?4oKs?=\r\n"),
+            // One word, two charsets, an unknown one, and none: as they are.
+            (b"A: =?utf-8?Q?a?= b =?utf-8?Q?c?=", "A: =?utf-8?Q?a?= b =?utf-8?Q?c?="),
+            (b"A: =?utf-8?Q?a?= =?koi8-r?Q?b?=", "A: =?utf-8?Q?a?= =?koi8-r?Q?b?="),
+            (b"A: =?x-none?Q?a?= =?x-none?Q?b?=", "A: =?x-none?Q?a?= =?x-none?Q?b?="),
+            (b"A: =? =?? =?a?b =?a?q?b", "A: =? =?? =?a?b =?a?q?b"),
+        ] {
+            assert_eq!(cleaned(head), expected);
+        }
+    }
+
+    #[test]
+    fn n14_the_body_is_left_alone() {
+        let raw = b"Subject: \xfc\r\n\r\n\xfc =?utf-8?Q?a?= =?utf-8?Q?b?=";
+        assert_eq!(readable(raw).raw.as_ref(), b"Subject: \xc3\xbc\r\n\r\n\xfc =?utf-8?Q?a?= =?utf-8?Q?b?=");
+        assert!(matches!(readable(b"A: b\r\n\r\n\xfc").raw, Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn n14_parts_have_an_end() {
+        let raw = "Content-type: message/rfc822\n\n".repeat(PARTS_MAX + 5);
+        let source = readable(raw.as_bytes());
+        assert!(source.is_cut && source.raw.len() == 30 * PARTS_MAX, "{}", source.raw.len());
+        assert!(!readable(&raw.as_bytes()[..30 * PARTS_MAX]).is_cut);
+    }
+}

@@ -1,0 +1,55 @@
+//! The HTTP client of every call to a model.
+//!
+//! Never: retries, a total deadline (a stream may last), or following a redirect with a key in the header.
+//! Start at [`client`].
+
+pub mod page;
+
+use std::time::Duration;
+
+use rustls::crypto::{CryptoProvider, ring};
+
+/// The client could not be built: no trusted root certificates, or a broken proxy setting.
+#[derive(Debug, thiserror::Error)]
+#[error("the HTTP client could not be set up: {0}")]
+pub struct HttpError(#[from] reqwest::Error);
+
+/// A client that gives up connecting after `connect_timeout` and honours the environment's proxies.
+pub fn client(connect_timeout: Duration) -> Result<reqwest::Client, HttpError> {
+    Ok(builder(connect_timeout).build()?)
+}
+
+/// As [`client`], but never through a proxy: for servers on this machine.
+pub fn direct_client(connect_timeout: Duration) -> Result<reqwest::Client, HttpError> {
+    Ok(builder(connect_timeout).no_proxy().build()?)
+}
+
+/// What both begin with: for clients that go elsewhere than to models.
+pub fn builder(connect_timeout: Duration) -> reqwest::ClientBuilder {
+    install_crypto();
+    reqwest::Client::builder()
+        .connect_timeout(connect_timeout)
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("hob/", env!("CARGO_PKG_VERSION")))
+}
+
+/// Makes *ring* the process's TLS provider, unless there is one.
+fn install_crypto() {
+    if CryptoProvider::get_default().is_none() && ring::default_provider().install_default().is_err() {
+        tracing::debug!("another thread installed the TLS provider first");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_can_be_built_again_and_again() {
+        for _ in 0..2 {
+            client(Duration::from_secs(1)).unwrap();
+            direct_client(Duration::from_secs(1)).unwrap();
+        }
+        assert!(CryptoProvider::get_default().is_some());
+    }
+}

@@ -1,0 +1,112 @@
+//! How much is remembered, scope by scope.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use hob_core::domain::memory::Scope;
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, remembered, sessions, users};
+
+/// All that is remembered, in numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Amounts {
+    /// Of each scope in which something is.
+    pub scopes: Vec<OfScope>,
+    /// The newest embedding model; none: recall goes by words alone.
+    pub embedding: Option<Embedding>,
+    /// When the first thing was said.
+    pub oldest: Option<Timestamp>,
+    /// When the last thing was said.
+    pub newest: Option<Timestamp>,
+}
+
+/// Of one scope.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfScope {
+    /// Which.
+    pub scope: Scope,
+    /// Whose that is, in words.
+    pub whose: String,
+    /// Things said.
+    pub memories: i64,
+    /// Facts that hold.
+    pub facts: i64,
+    /// People of whom something is known.
+    pub people: i64,
+}
+
+/// Of the embedding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Embedding {
+    /// The model.
+    pub model: String,
+    /// Memories that have no vector of it yet.
+    pub backlog: i64,
+}
+
+/// Reads how much there is of each scope.
+#[derive(Debug, Clone, Copy)]
+pub struct OfScopes;
+
+#[async_trait]
+impl Statement for OfScopes {
+    type Output = Vec<OfScope>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<OfScope>, StoreError> {
+        let mut all = Vec::new();
+        for scope in remembered::scopes(tx).await? {
+            let remembered::Counts { memories, facts, people } = remembered::counts(tx, scope).await?;
+            all.push(OfScope { scope, whose: whose(tx, scope).await?, memories, facts, people });
+        }
+        Ok(all)
+    }
+}
+
+/// When the first and the last thing was said that is remembered.
+#[derive(Debug, Clone, Copy)]
+pub struct Span;
+
+#[async_trait]
+impl Statement for Span {
+    type Output = (Option<Timestamp>, Option<Timestamp>);
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let (oldest, newest) = remembered::span(tx).await?;
+        let at = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or_default();
+        Ok((oldest.map(at), newest.map(at)))
+    }
+}
+
+/// Reads them all.
+#[derive(Debug, Clone, Copy)]
+pub struct Amount;
+
+#[async_trait]
+impl Statement for Amount {
+    type Output = Amounts;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Amounts, StoreError> {
+        let scopes = OfScopes.run(tx).await?;
+        let all: i64 = scopes.iter().map(|of| of.memories).sum();
+        let embedding = remembered::embedding(tx).await?;
+        let embedding = embedding.map(|(model, vectors)| Embedding { model, backlog: (all - vectors).max(0) });
+        let (oldest, newest) = Span.run(tx).await?;
+        Ok(Amounts { scopes, embedding, oldest, newest })
+    }
+}
+
+/// Whose a scope is, in words.
+///
+/// # Errors
+/// When the database fails.
+pub async fn whose(tx: &mut Tx, scope: Scope) -> Result<String, StoreError> {
+    Ok(match scope {
+        Scope::House => "the house".to_owned(),
+        Scope::Person(user) => users::name(tx, user).await?.unwrap_or_else(|| "somebody unknown".to_owned()),
+        Scope::Conversation(session) => {
+            let key = sessions::key(tx, session).await?.unwrap_or_default();
+            format!("conversation {key}")
+        }
+    })
+}

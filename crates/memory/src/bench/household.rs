@@ -1,0 +1,152 @@
+//! A household's short messages, in German and English, with commands and numbers among them: written for this test. What was
+//! fitted on long talks between friends must do no harm here, and what nobody spoke of must bring nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::Conversation;
+use crate::embedding::Embedder;
+use crate::embedding::local::LocalEmbedder;
+use crate::recall::RecallLimits;
+use crate::recall::fuse::{Candidate, Fit};
+use crate::recall::meaning::Meant;
+
+const DATA: &str = include_str!("../../../../tests/recall/household.json");
+
+#[derive(Deserialize)]
+struct Household {
+    conversation: BTreeMap<String, Value>,
+    qa: Vec<Asked>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    question: String,
+    evidence: Vec<String>,
+}
+
+/// What a question brought.
+struct Brought {
+    evidence: Vec<String>,
+    ranked: Vec<Candidate>,
+    /// How many were told.
+    told: usize,
+}
+
+/// The household, and the meaning of each question if there is an embedding.
+struct House {
+    conversation: Conversation,
+    asked: Vec<(Asked, Option<Meant>)>,
+    _folder: TempDir,
+}
+
+/// Shares of the evidence: among the first five, and among the first ten.
+type Recall = (f64, f64);
+
+impl House {
+    async fn open(embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let household = serde_json::from_str::<Vec<Household>>(DATA).unwrap().remove(0);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("house.db");
+        let conversation = Conversation::write(&household.conversation, &file, embedder.as_ref()).await.unwrap();
+        let mut asked = Vec::new();
+        for one in household.qa {
+            let meant = conversation.memory.meant(&conversation.question(one.question.clone())).await;
+            asked.push((one, meant));
+        }
+        Self { conversation, asked, _folder: folder }
+    }
+
+    /// What each question brings, by its meaning too or by its words alone.
+    async fn ask(&self, by_words: bool) -> Vec<Brought> {
+        let memory = &self.conversation.memory;
+        let mut all = Vec::new();
+        for (one, meant) in &self.asked {
+            let mut question = self.conversation.question(one.question.clone());
+            question.limits = RecallLimits::default();
+            let meant = meant.as_ref().filter(|_| !by_words);
+            let ranked = memory.ranked(&question, meant).await.unwrap();
+            let told = memory.recall_meant(&question, meant).await.unwrap().fragments.len();
+            all.push(Brought { evidence: one.evidence.clone(), ranked, told });
+        }
+        all
+    }
+
+    fn is_evidence(&self, brought: &Brought, one: &Candidate) -> bool {
+        self.conversation.name(one).is_some_and(|name| brought.evidence.contains(&name))
+    }
+
+    /// The share of questions without an answer that bring nothing, and of the evidence among the best five that fits.
+    fn silence(&self, all: &[Brought]) -> (f64, f64) {
+        let without: Vec<&Brought> = all.iter().filter(|brought| brought.evidence.is_empty()).collect();
+        let silent = without.iter().filter(|brought| brought.told == 0).count();
+        let (mut kept, mut found) = (0.0, 0.0);
+        for brought in all {
+            for one in brought.ranked.iter().take(5).filter(|one| self.is_evidence(brought, one)) {
+                found += 1.0;
+                kept += f64::from(one.fit == Fit::Well);
+            }
+        }
+        (silent as f64 / without.len() as f64, kept / found)
+    }
+
+    /// How much is found where the pool is in the order of its scores, or of this part of them alone; what has nothing of
+    /// that part is not found by it.
+    fn recall(&self, all: &[Brought], part: Option<usize>) -> Recall {
+        let with: Vec<&Brought> = all.iter().filter(|brought| !brought.evidence.is_empty()).collect();
+        let score = |one: &Candidate| part.map_or(one.score, |at| one.parts[at]);
+        let at = |count: usize| {
+            let share = |brought: &&Brought| {
+                let least = brought.ranked.iter().map(score).fold(f64::INFINITY, f64::min);
+                let mut order: Vec<&Candidate> = brought.ranked.iter().collect();
+                order.retain(|one| part.is_none() || score(one) > least);
+                order.sort_by(|a, b| score(b).total_cmp(&score(a)));
+                let found = order.into_iter().take(count).filter(|one| self.is_evidence(brought, one)).count();
+                found as f64 / brought.evidence.len() as f64
+            };
+            with.iter().map(share).sum::<f64>() / with.len() as f64
+        };
+        (at(5), at(10))
+    }
+}
+
+fn is_better(one: Recall, other: Recall) -> bool {
+    one.0 > other.0 + 0.1 && one.1 > other.1 + 0.1
+}
+
+/// BM25 of the turn itself, which counts by words alone, and the cosine, which counts where there is one.
+const BM25: usize = 12;
+const COSINE: usize = 2;
+
+#[tokio::test]
+async fn e5_a_household_is_recalled_by_text() {
+    let house = House::open(None).await;
+    let without = house.asked.iter().filter(|(one, _)| one.evidence.is_empty()).count();
+    assert!(house.conversation.names.len() >= 150 && house.asked.len() - without >= 60 && without >= 10);
+    let all = house.ask(true).await;
+    let found = house.recall(&all, None);
+    let words = house.recall(&all, Some(BM25));
+    let (silent, kept) = house.silence(&all);
+    println!("{found:?} {words:?} {silent} {kept}");
+    assert!(found.0 >= 0.60 && found.1 >= 0.66, "{found:?}");
+    assert!(is_better(found, words), "better than BM25 by itself: {words:?}");
+    assert!(silent >= 0.70 && kept >= 0.85, "{silent} {kept}");
+}
+
+#[tokio::test]
+async fn e5_a_household_is_recalled_by_meaning() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/embedding-model");
+    let house = House::open(Some(Arc::new(LocalEmbedder::open(folder.into()).await.unwrap()))).await;
+    let all = house.ask(false).await;
+    let found = house.recall(&all, None);
+    let meaning = house.recall(&all, Some(COSINE));
+    let (silent, kept) = house.silence(&all);
+    println!("{found:?} {meaning:?} {silent} {kept}");
+    assert!(found.0 >= 0.64 && found.1 >= 0.77, "{found:?}");
+    assert!(is_better(found, meaning), "better than the vectors by themselves: {meaning:?}");
+    assert!(silent >= 0.65 && kept >= 0.78, "{silent} {kept}");
+}

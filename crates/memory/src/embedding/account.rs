@@ -1,0 +1,158 @@
+//! What vectors from a server cost: set aside before it is asked, and billed by what it says it read (row N10).
+//!
+//! Never: a row for what costs nothing, or whose price nobody knows. The house's vectors are its first owner's to pay for.
+//! Start at [`Account::begin`].
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::embedding::error::EmbedError;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::money::Money;
+use hob_model::message::Usage;
+use hob_model::price::{self, Rates};
+use hob_model::purse::{Purse, Refusal, Spender};
+use hob_model::table::Table;
+use hob_store::error::StoreError;
+use hob_store::memory_calls::{self, NewCall};
+use hob_store::model_calls::CallEnd;
+use hob_store::{Statement, Store, Tx, millis, users};
+
+/// What is expected beyond our own count of tokens: models count differently.
+const MARGIN_PERCENT: u64 = 125;
+
+/// Who pays, and within which caps.
+#[derive(Clone)]
+pub struct Account {
+    /// Where calls are recorded.
+    pub store: Store,
+    /// What models cost.
+    pub table: Arc<Table>,
+    /// The household's caps.
+    pub purse: Arc<Purse>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// A call on record that is under way.
+pub(super) struct OpenCall {
+    id: i64,
+    tokens: u64,
+    rates: Rates,
+}
+
+impl Account {
+    /// Sets aside what vectors for so many tokens may cost; none: it is nothing, or nobody knows.
+    ///
+    /// # Errors
+    /// When a cap does not allow it, or the database fails.
+    pub(super) async fn begin(&self, label: &str, tokens: u64) -> Result<Option<OpenCall>, EmbedError> {
+        let Some(rates) = self.table.facts(label).rates.filter(|rates| *rates != Rates::FREE) else { return Ok(None) };
+        let tokens = tokens * MARGIN_PERCENT / 100;
+        let begin = Begin {
+            label: label.to_owned(),
+            tokens,
+            reserve: price::most(tokens, 0, &rates),
+            purse: Arc::clone(&self.purse),
+            at: self.clock.now(),
+        };
+        match self.store.write(begin).await {
+            Ok(Begun::Call(id)) => Ok(Some(OpenCall { id, tokens, rates })),
+            Ok(Begun::NobodyPays) => Ok(None),
+            Ok(Begun::Refused(Refusal { scope, cap, resets, .. })) => {
+                let until = resets.map(|at| format!(" until {at}")).unwrap_or_default();
+                let what =
+                    format!("The budget of {cap} for {} is used up{until}: no vectors are bought.", scope.words());
+                Err(EmbedError::Transient { what, retry_after: None })
+            }
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Records what came of it: the tokens that the server read, as far as it tells; none: it refused, which costs nothing.
+    pub(super) async fn end(&self, call: OpenCall, read: Option<Option<u64>>) {
+        let end = read.map_or_else(
+            || CallEnd { state: "failed", ..CallEnd::default() },
+            |told| {
+                let usage = Usage { input_tokens: told.unwrap_or(call.tokens), ..Usage::default() };
+                CallEnd {
+                    state: "answered",
+                    input_tokens: signed(usage.input_tokens),
+                    cost: Some(price::cost(&usage, &call.rates).nanos()),
+                    ..CallEnd::default()
+                }
+            },
+        );
+        if let Err(error) = self.store.write(End { id: call.id, end, at: self.clock.now() }).await {
+            // It stays set aside, and counts as lost at the next start.
+            tracing::warn!(%error, "what vectors cost could not be stored");
+        }
+    }
+}
+
+/// Sets the money aside, in one transaction with the look whether the caps allow it.
+struct Begin {
+    label: String,
+    tokens: u64,
+    reserve: Money,
+    purse: Arc<Purse>,
+    at: Timestamp,
+}
+
+/// Whether the server may be asked.
+enum Begun {
+    /// Yes: it is on record.
+    Call(i64),
+    /// Yes, off the record: nobody owns this Hob yet.
+    NobodyPays,
+    /// It does not fit a cap.
+    Refused(Refusal),
+}
+
+#[async_trait]
+impl Statement for Begin {
+    type Output = Begun;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
+        let Some(user) = users::first_owner(tx).await? else { return Ok(Begun::NobodyPays) };
+        let spender = Spender { run: None, user };
+        if let Some(refusal) = self.purse.refuses(tx, spender, self.reserve, self.at).await? {
+            return Ok(Begun::Refused(refusal));
+        }
+        let call = NewCall {
+            user,
+            purpose: "embedding",
+            model: &self.label,
+            estimate: signed(self.tokens),
+            reserved: self.reserve.nanos(),
+            at: millis(self.at),
+        };
+        Ok(Begun::Call(memory_calls::ask(tx, &call).await?))
+    }
+}
+
+/// Records how it came out.
+struct End {
+    id: i64,
+    end: CallEnd,
+    at: Timestamp,
+}
+
+#[async_trait]
+impl Statement for End {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        memory_calls::end(tx, self.id, &self.end, millis(self.at)).await
+    }
+}
+
+fn failed(error: &StoreError) -> EmbedError {
+    EmbedError::Transient { what: format!("The database failed: {error}"), retry_after: None }
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

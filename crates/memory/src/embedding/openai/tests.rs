@@ -1,0 +1,252 @@
+//! Against a server on loopback that answers as it is told.
+
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::{OpenAiEmbedder, Remote};
+use crate::embedding::Embedder;
+use crate::embedding::account::Account;
+use crate::embedding::error::EmbedError;
+use hob_config::Config;
+use hob_core::domain::clock::SystemClock;
+use hob_core::domain::money::Money;
+use hob_core::domain::secret::Secret;
+use hob_core::policy::budget::Budget;
+use hob_model::purse::Purse;
+use hob_model::table::Table;
+use hob_store::{Pace, Store};
+
+/// What was asked, and what is answered, in order; then vectors that begin with the text's length.
+#[derive(Default)]
+struct Script {
+    answers: Vec<(u16, &'static str)>,
+    asked: Vec<Value>,
+    keys: Vec<String>,
+}
+
+type Shared = Arc<Mutex<Script>>;
+
+async fn answer(State(script): State<Shared>, headers: HeaderMap, body: String) -> (StatusCode, HeaderMap, String) {
+    let mut script = script.lock().unwrap();
+    let request: Value = serde_json::from_str(&body).unwrap();
+    let key = headers.get("authorization").map_or("none", |key| key.to_str().unwrap());
+    script.keys.push(key.to_owned());
+    script.asked.push(request.clone());
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", "application/json".parse().unwrap());
+    headers.insert("retry-after", "7".parse().unwrap());
+    if !script.answers.is_empty() {
+        let (status, body) = script.answers.remove(0);
+        return (StatusCode::from_u16(status).unwrap(), headers, body.to_owned());
+    }
+    // As the API allows, not in the order of the texts.
+    let texts = request["input"].as_array().unwrap();
+    let vectors = texts.iter().enumerate().rev().map(|(index, text)| {
+        let length = text.as_str().unwrap().len();
+        format!(r#"{{"object":"embedding","index":{index},"embedding":[{length},4,0]}}"#)
+    });
+    let data = vectors.collect::<Vec<_>>().join(",");
+    (StatusCode::OK, headers, format!(r#"{{"object":"list","data":[{data}],"model":"m","usage":{{}}}}"#))
+}
+
+async fn server() -> (Shared, String) {
+    let script = Shared::default();
+    let app = Router::new().route("/v1/embeddings", post(answer)).with_state(Arc::clone(&script));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    (script, base_url)
+}
+
+fn remote(base_url: &str) -> Remote {
+    let api_key = Some(Secret::new("sk-test".to_owned()));
+    Remote { vendor: "embedding", base_url: base_url.to_owned(), api_key, model: "m".to_owned(), dimensions: None }
+}
+
+#[tokio::test]
+async fn e5_vectors_come_in_the_order_of_the_texts_and_in_batches() {
+    let (script, base_url) = server().await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url), None).await.unwrap();
+    assert_eq!((embedder.model().name.as_str(), embedder.model().dimensions), ("m", 3));
+    let texts: Vec<String> = (1..=33).map(|length| "x".repeat(length)).collect();
+    let vectors = embedder.embed(&texts).await.unwrap();
+    for (index, vector) in vectors.iter().enumerate() {
+        let length = (index + 1) as f32;
+        let scale = (length * length + 16.0).sqrt();
+        assert!((vector[0] - length / scale).abs() < 1e-6 && (vector[1] - 4.0 / scale).abs() < 1e-6, "{index}");
+    }
+    assert_eq!(vectors.len(), 33);
+    assert_eq!(embedder.embed_tokens(&texts).await.unwrap(), None);
+    let script = script.lock().unwrap();
+    let sizes: Vec<usize> = script.asked.iter().map(|asked| asked["input"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes, [1, 32, 1]);
+    assert!(script.keys.iter().all(|key| key == "Bearer sk-test"));
+    assert!(script.asked[0].get("dimensions").is_none());
+}
+
+#[tokio::test]
+async fn e5_a_text_is_cut_to_what_a_server_takes() {
+    let (script, base_url) = server().await;
+    let dimensions = Some(3);
+    let embedder = OpenAiEmbedder::open(Remote { dimensions, ..remote(&base_url) }, None).await.unwrap();
+    embedder.embed(&["ä".repeat(10_000)]).await.unwrap();
+    let script = script.lock().unwrap();
+    assert_eq!(script.asked[1]["input"][0].as_str().unwrap().len(), 16 * 1024);
+    assert_eq!(script.asked[1]["dimensions"], 3);
+}
+
+#[tokio::test]
+async fn e5_a_model_is_told_by_address_name_and_length() {
+    let (script, base_url) = server().await;
+    let digest = async |remote| OpenAiEmbedder::open(remote, None).await.unwrap().model().digest.clone();
+    let one = digest(remote(&base_url)).await;
+    assert_eq!(one, digest(remote(&format!("{base_url}/"))).await);
+    assert_ne!(one, digest(Remote { model: "n".to_owned(), ..remote(&base_url) }).await);
+    script.lock().unwrap().answers.push((200, r#"{"data":[{"index":0,"embedding":[1,2]}]}"#));
+    assert_ne!(one, digest(remote(&base_url)).await);
+}
+
+#[tokio::test]
+async fn e5_a_failure_is_a_decision() {
+    let (script, base_url) = server().await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url), None).await.unwrap();
+    let answers = [
+        (429, r#"{"error":{"message":"slow down"}}"#),
+        (503, "{}"),
+        (401, r#"{"error":{"message":"bad key sk-test"}}"#),
+        (404, r#"{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}"#),
+        (400, r#"{"error":{"message":"bad dimensions"}}"#),
+        (200, "<html>"),
+        (200, r#"{"data":[{"index":0,"embedding":[1,2,3]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[1,2,3]},{"index":0,"embedding":[1,2,3]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[1,2,3]},{"index":2,"embedding":[1,2,3]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[1,2,3]},{"index":1,"embedding":[1,2]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1,2]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[0,0,0]},{"index":1,"embedding":[1,2,3]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[1e39,0,0]},{"index":1,"embedding":[1,2,3]}]}"#),
+    ];
+    let mut said = Vec::new();
+    for answer in answers {
+        script.lock().unwrap().answers.push(answer);
+        let error = embedder.embed(&["a".to_owned(), "b".to_owned()]).await.unwrap_err();
+        said.push(match error {
+            EmbedError::Transient { what, retry_after } => format!("transient {retry_after:?}: {what}"),
+            EmbedError::Setup(what) => format!("setup: {what}"),
+            EmbedError::Refused(what) => format!("refused: {what}"),
+            EmbedError::Malformed(what) => format!("malformed: {what}"),
+        });
+    }
+    let asked = script.lock().unwrap().asked.len();
+    said.push(embedder.embed(&["a".to_owned(), " ".to_owned()]).await.unwrap_err().to_string());
+    assert_eq!(script.lock().unwrap().asked.len(), asked);
+    insta::assert_snapshot!(said.join("\n"), @"
+    transient Some(7s): The embedding server does not answer (rate limit): it is tried again by itself.
+    transient Some(7s): The embedding server does not answer (overloaded): it is tried again by itself.
+    setup: The embedding server refuses (no access): check `api_key` and `model` under [memory.embedding] in config.toml.
+    setup: The embedding server refuses (unknown model): check `api_key` and `model` under [memory.embedding] in config.toml.
+    refused: The embedding server does not take this (bad request): if it never does, check `base_url` and `dimensions` under [memory.embedding] in config.toml.
+    malformed: What answers is no embedding server: check `base_url` under [memory.embedding] in config.toml.
+    malformed: The embedding server gave 1 vectors for 2 texts.
+    malformed: The embedding server gave a vector with the index 0 twice or beyond the texts.
+    malformed: The embedding server gave a vector with the index 2 twice or beyond the texts.
+    malformed: The embedding server gave a vector of 2 numbers where 3 are right.
+    malformed: The embedding server gave vectors of 2 numbers where it gave 3 before.
+    malformed: The embedding server gave a vector of 0 numbers where 0 are right.
+    malformed: The embedding server gave a vector that points nowhere.
+    malformed: What answers is no embedding server: check `base_url` under [memory.embedding] in config.toml.
+    A text without words has no vector.
+    ");
+}
+
+#[tokio::test]
+async fn e5_an_address_that_is_none_is_said() {
+    let error = OpenAiEmbedder::open(remote("ftp://x"), None).await.err().unwrap();
+    assert!(matches!(error, EmbedError::Setup(_)));
+    insta::assert_snapshot!(error, @"The embedding server does not take this (bad request): if it never does, check `base_url` and `dimensions` under [memory.embedding] in config.toml.");
+}
+
+const PRICED: &str = "[models.'embedding/m']\ninput_usd = 1000\noutput_usd = 0";
+
+/// A house with an owner, who pays within a cap for the hour.
+async fn house(prices: &str, cap: f64) -> (tempfile::TempDir, Account) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
+    let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
+    let owner = "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'owner', 0)";
+    sqlx::query(owner).execute(&mut raw).await.unwrap();
+    let config: Config = toml::from_str(prices).unwrap();
+    let budget = Budget { hour: Some(Money::from_usd(cap)), ..Budget::default() };
+    let purse = Arc::new(Purse { budget, zone: TimeZone::UTC });
+    (dir, Account { store, table: Arc::new(Table::new(&config.models).unwrap()), purse, clock: Arc::new(SystemClock) })
+}
+
+async fn rows(dir: &tempfile::TempDir) -> Vec<(String, i64, i64, Option<i64>)> {
+    let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
+    let rows = "SELECT state, input_tokens, reserved, cost FROM memory_calls WHERE purpose = 'embedding' ORDER BY id";
+    sqlx::query_as(rows).fetch_all(&mut raw).await.unwrap()
+}
+
+#[tokio::test]
+async fn n10_vectors_from_a_server_are_set_aside_before_it_is_asked_and_billed_by_what_it_read() {
+    let (script, base_url) = server().await;
+    let (dir, account) = house(PRICED, 1.0).await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    let body = r#"{"data":[{"index":0,"embedding":[1,2,3]}],"usage":{"prompt_tokens":7,"total_tokens":7}}"#;
+    script.lock().unwrap().answers.push((200, body));
+    embedder.embed(&["Where is the spare key?".to_owned()]).await.unwrap();
+    script.lock().unwrap().answers.push((500, "{}"));
+    embedder.embed(&["And the other?".to_owned()]).await.unwrap_err();
+    let rows = rows(&dir).await;
+    let told: Vec<(&str, i64, Option<i64>)> = rows.iter().map(|row| (row.0.as_str(), row.1, row.3)).collect();
+    // A token costs a tenth of a cent: 1,000,000 nano-dollars. The first call asks how long a vector is.
+    assert_eq!(told, [("answered", 1, Some(1_000_000)), ("answered", 7, Some(7_000_000)), ("failed", 0, None)]);
+    assert!(rows.iter().all(|row| row.2 > 0), "each was set aside: {rows:?}");
+}
+
+#[tokio::test]
+async fn n10_vectors_that_no_budget_allows_are_not_asked_for() {
+    let (script, base_url) = server().await;
+    let (dir, account) = house(PRICED, 0.01).await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    let error = embedder.embed(&["one two three four five six seven eight nine ten".to_owned()]).await.unwrap_err();
+    assert!(error.is_transient(), "later there is money again");
+    insta::assert_snapshot!(error, @"");
+    assert_eq!((script.lock().unwrap().asked.len(), rows(&dir).await.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn n10_vectors_without_a_price_leave_no_row() {
+    let (_script, base_url) = server().await;
+    let (dir, account) = house("", 0.01).await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    embedder.embed(&["Where is the spare key?".to_owned()]).await.unwrap();
+    assert_eq!(rows(&dir).await, []);
+}
+
+#[tokio::test]
+async fn n10_a_question_that_nobody_awaits_is_billed_all_the_same() {
+    let (_script, base_url) = server().await;
+    let (dir, account) = house(PRICED, 1.0).await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    let texts = ["Where is the spare key?".to_owned()];
+    {
+        let mut asked = std::pin::pin!(embedder.embed(&texts));
+        assert!(futures::poll!(asked.as_mut()).is_pending());
+    }
+    loop {
+        let rows = rows(&dir).await;
+        if rows.len() == 2 && rows.iter().all(|row| row.0 == "answered") {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+}

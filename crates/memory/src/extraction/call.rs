@@ -1,0 +1,252 @@
+//! A call of a model on memory's behalf: set aside, made, and billed (row N10).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+
+use hob_core::domain::ids::{EpisodeId, UserId};
+use hob_core::domain::money::Money;
+use hob_core::policy::budget::Scope as Cap;
+use hob_model::catalog::Catalog;
+use hob_model::error::{ErrorClass, ModelError};
+use hob_model::message::{Completion, Usage};
+use hob_model::price;
+use hob_model::provider::{NoSink, Request};
+use hob_model::purse::{Purse, Refusal, Spender};
+use hob_model::table::Table;
+use hob_model::tokens;
+use hob_store::error::StoreError;
+use hob_store::memory_calls::{self, NewCall};
+use hob_store::model_calls::CallEnd;
+use hob_store::{Statement, Tx, episodes, millis};
+
+/// The most calls in sixty minutes.
+pub const CALLS_PER_HOUR: i64 = 30;
+/// How long a model may take.
+const DEADLINE: Duration = Duration::from_secs(120);
+/// What is expected beyond our own count of tokens: models count differently.
+const MARGIN_PERCENT: u64 = 125;
+
+/// What a call is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Facts of the turns of an episode after a place.
+    Stretch {
+        /// The episode.
+        episode: EpisodeId,
+        /// The place.
+        from: i64,
+    },
+    /// A look at the facts of a scope.
+    Review,
+}
+
+impl Purpose {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Stretch { .. } => "extraction",
+            Self::Review => "consolidation",
+        }
+    }
+}
+
+/// A call that is about to be made.
+pub struct Begin {
+    /// What for.
+    pub purpose: Purpose,
+    /// Whose words it reads.
+    pub user: UserId,
+    /// Whom it asks.
+    pub model: String,
+    /// The tokens it will read.
+    pub estimate: u64,
+    /// What it may cost.
+    pub reserve: Money,
+    /// The household's caps.
+    pub purse: Arc<Purse>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Whether it may be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begun {
+    /// Yes: it is on record.
+    Call {
+        /// Its row.
+        id: i64,
+        /// Which try it is, from 1.
+        tries: i64,
+    },
+    /// Somebody was there before.
+    Stale,
+    /// There were enough in the last hour.
+    HourIsFull,
+    /// It does not fit a cap.
+    Refused(Refusal),
+}
+
+impl Begun {
+    /// Whether no other call may be made now either.
+    #[must_use]
+    pub fn holds_for_all(&self) -> bool {
+        match self {
+            Self::Call { .. } | Self::Stale => false,
+            Self::HourIsFull => true,
+            Self::Refused(refusal) => refusal.scope != Cap::PersonMonth,
+        }
+    }
+}
+
+#[async_trait]
+impl Statement for Begin {
+    type Output = Begun;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
+        let hour_ago = millis(self.at - SignedDuration::from_hours(1));
+        if memory_calls::since(tx, hour_ago).await? >= CALLS_PER_HOUR {
+            return Ok(Begun::HourIsFull);
+        }
+        let spender = Spender { run: None, user: self.user };
+        if let Some(refusal) = self.purse.refuses(tx, spender, self.reserve, self.at).await? {
+            return Ok(Begun::Refused(refusal));
+        }
+        let tries = match self.purpose {
+            Purpose::Stretch { episode, from } => match episodes::try_from(tx, episode, from).await? {
+                Some(tries) => tries,
+                None => return Ok(Begun::Stale),
+            },
+            Purpose::Review => 1,
+        };
+        let call = NewCall {
+            user: self.user,
+            purpose: self.purpose.as_str(),
+            model: &self.model,
+            estimate: signed(self.estimate),
+            reserved: self.reserve.nanos(),
+            at: millis(self.at),
+        };
+        Ok(Begun::Call { id: memory_calls::ask(tx, &call).await?, tries })
+    }
+}
+
+/// The tokens that a request is expected to be.
+#[must_use]
+pub fn estimate(request: &Request) -> u64 {
+    tokens::estimate(&request.system, &request.tools, &request.messages) * MARGIN_PERCENT / 100
+}
+
+/// What is set aside for it. A model without a known price has none.
+#[must_use]
+pub fn reserve(table: &Table, model: &str, request: &Request) -> Money {
+    let reply = request.max_output_tokens.unwrap_or_default();
+    table.facts(model).rates.map_or(Money::ZERO, |rates| price::most(estimate(request), reply, &rates))
+}
+
+/// Asks, for so long and no longer.
+///
+/// # Errors
+/// As [`hob_model::provider::Provider::complete`] does, and when it takes too long.
+pub async fn ask(models: &Catalog, label: &str, request: &Request) -> Result<Completion, ModelError> {
+    let Some(provider) = models.get(label) else {
+        return Err(ModelError::new(ErrorClass::UnknownModel, format!("{label} is no longer configured")));
+    };
+    match tokio::time::timeout(DEADLINE, provider.complete(request, &NoSink)).await {
+        Ok(answer) => answer,
+        Err(_elapsed) => {
+            Err(ModelError::new(ErrorClass::Timeout, format!("{label} took longer than {} s", DEADLINE.as_secs())))
+        }
+    }
+}
+
+/// Whether the same may well be answered another time, without anything having changed in it.
+#[must_use]
+pub fn passes(class: ErrorClass) -> bool {
+    match class {
+        ErrorClass::Auth
+        | ErrorClass::Billing
+        | ErrorClass::RateLimit
+        | ErrorClass::Overloaded
+        | ErrorClass::UnknownModel
+        | ErrorClass::Timeout
+        | ErrorClass::Network
+        | ErrorClass::Server
+        | ErrorClass::Resting => true,
+        ErrorClass::ContextTooLong | ErrorClass::Refused | ErrorClass::BadRequest | ErrorClass::Malformed => false,
+    }
+}
+
+/// The bill of a call that was answered.
+#[must_use]
+pub fn answered(table: &Table, model: &str, request: &Request, completion: &Completion) -> CallEnd {
+    let told = completion.usage;
+    let written = || {
+        let arguments: u64 = completion.calls().map(|call| tokens::count(&call.arguments)).sum();
+        tokens::count(&completion.text()) + arguments
+    };
+    // A provider that does not tell has counted all the same.
+    let usage = if told.input_tokens == 0 {
+        Usage { input_tokens: estimate(request), output_tokens: told.output_tokens.max(written()), ..told }
+    } else {
+        told
+    };
+    CallEnd {
+        state: "answered",
+        input_tokens: signed(usage.input_tokens),
+        output_tokens: signed(usage.output_tokens),
+        cached_tokens: signed(usage.cached_tokens),
+        cache_write_tokens: signed(usage.cache_write_tokens),
+        reasoning_tokens: signed(usage.reasoning_tokens),
+        cost: cost(table, model, &usage),
+        ..CallEnd::default()
+    }
+}
+
+/// The bill of a call that failed: it cost nothing, but where nobody listened to its end.
+#[must_use]
+pub fn failed(table: &Table, model: &str, request: &Request, error: &ModelError) -> CallEnd {
+    if error.class == ErrorClass::Timeout {
+        return lost(table, model, estimate(request));
+    }
+    let skipped = error.class == ErrorClass::Resting;
+    CallEnd { state: "failed", skipped, error: Some(error.message.clone()), ..CallEnd::default() }
+}
+
+/// The bill of a call whose end nobody heard: what it was expected to read.
+fn lost(table: &Table, model: &str, estimate: u64) -> CallEnd {
+    let usage = Usage { input_tokens: estimate, ..Usage::default() };
+    CallEnd { state: "lost", input_tokens: signed(estimate), cost: cost(table, model, &usage), ..CallEnd::default() }
+}
+
+fn cost(table: &Table, model: &str, usage: &Usage) -> Option<i64> {
+    table.facts(model).rates.map(|rates| price::cost(usage, &rates).nanos())
+}
+
+/// Closes the calls that a process left open; to be run before there are others.
+pub struct CloseLost {
+    /// What models cost.
+    pub table: Arc<Table>,
+    /// When.
+    pub at: Timestamp,
+}
+
+#[async_trait]
+impl Statement for CloseLost {
+    /// How many.
+    type Output = usize;
+
+    async fn run(&self, tx: &mut Tx) -> Result<usize, StoreError> {
+        let open = memory_calls::open(tx).await?;
+        for call in &open {
+            let end = lost(&self.table, &call.model, call.estimate.unsigned_abs());
+            memory_calls::end(tx, call.id, &end, millis(self.at)).await?;
+        }
+        Ok(open.len())
+    }
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

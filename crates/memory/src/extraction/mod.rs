@@ -1,0 +1,376 @@
+//! Facts drawn from what people said, when a conversation is over, by the cheap model (row N8).
+//!
+//! Never: words of the model, of tools, of what was recalled or brought in; anything but facts of that episode's own scope.
+//! Start at [`Extractor::pass`]; what is shown is [`material`]'s, what is believed [`reply`]'s.
+//!
+//! An episode's cursor moves in the transaction that keeps its facts: whatever dies in between, a call is made again at most, and
+//! no fact comes twice.
+
+pub mod call;
+pub mod consolidation;
+pub mod material;
+pub mod reply;
+pub mod restricted;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::extraction::call::{Begin, Begun, CloseLost, Purpose};
+use crate::extraction::consolidation::Consolidate;
+use crate::extraction::material::{Stretch, TURNS_MAX};
+use crate::extraction::reply::{Dropped, Found};
+use crate::facts::keep::{Remembered, keep};
+use hob_core::domain::clock::Clock;
+use hob_core::domain::ids::EpisodeId;
+use hob_model::catalog::Catalog;
+use hob_model::error::ModelError;
+use hob_model::message::Completion;
+use hob_model::offline;
+use hob_model::purse::Purse;
+use hob_model::table::Table;
+use hob_store::episodes::Unread;
+use hob_store::error::StoreError;
+use hob_store::model_calls::CallEnd;
+use hob_store::{Statement, Store, Tx, episodes, facts, memory_calls, millis};
+
+/// The most calls in one pass.
+pub const CALLS_PER_PASS: usize = 5;
+/// The most scopes that are looked through in one pass.
+const SCOPES_PER_PASS: usize = 10;
+/// The most episodes that are looked at in one pass.
+const LOOKED_AT: i64 = 100;
+/// After so many tries in vain an episode is left.
+pub const TRIES_MAX: i64 = 3;
+/// So many keys in use are shown.
+const KEYS_MAX: i64 = 40;
+
+/// What extraction works with.
+#[derive(Clone)]
+pub struct Ports {
+    /// Where everything is kept.
+    pub store: Store,
+    /// The models.
+    pub models: Arc<Catalog>,
+    /// What they cost.
+    pub table: Arc<Table>,
+    /// The household's caps.
+    pub purse: Arc<Purse>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// How it works.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// For so long nothing is said before a conversation is over.
+    pub idle: SignedDuration,
+    /// So long after a scope's first change its facts are looked through.
+    pub consolidate_every: SignedDuration,
+    /// The model, as people call it; none: the one for simple work.
+    pub model: Option<String>,
+    /// In which days are meant.
+    pub zone: TimeZone,
+}
+
+/// Draws facts.
+#[derive(Clone)]
+pub struct Extractor {
+    /// What it works with.
+    pub ports: Ports,
+    /// How it works.
+    pub settings: Settings,
+}
+
+/// What a pass did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pass {
+    /// Models asked.
+    pub calls: usize,
+    /// Facts that are new, or took another's place.
+    pub kept: usize,
+    /// Facts that were known.
+    pub known: usize,
+    /// Facts that contradict what is known.
+    pub rivals: usize,
+    /// Facts that were not believed.
+    pub dropped: usize,
+    /// Whether there was more to do, and it has to wait.
+    pub waits: bool,
+}
+
+/// How far a stretch came.
+enum Came {
+    /// It is done with, or not; the next may follow.
+    On,
+    /// Nobody can be asked now.
+    Wait,
+}
+
+impl Extractor {
+    /// Closes the calls that an earlier process left open; to be called once, before the first pass.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn recover(&self) -> Result<usize, StoreError> {
+        let close = CloseLost { table: Arc::clone(&self.ports.table), at: self.ports.clock.now() };
+        self.ports.store.write(close).await
+    }
+
+    /// Goes through conversations that are over, as far as that is allowed now.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn pass(&self) -> Result<Pass, StoreError> {
+        let mut pass = Pass::default();
+        let Some(model) = self.model() else { return Ok(pass) };
+        let before = millis(self.ports.clock.now() - self.settings.idle);
+        for unread in self.ports.store.read(Unreads { before }).await? {
+            if pass.calls >= CALLS_PER_PASS {
+                pass.waits = true;
+                break;
+            }
+            if matches!(self.episode(&model, unread, &mut pass).await?, Came::Wait) {
+                pass.waits = true;
+                break;
+            }
+        }
+        Ok(pass)
+    }
+
+    /// Looks through the facts of scopes that changed some hours ago, a few at a time; gives how many facts were merged or are
+    /// over.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn consolidate(&self) -> Result<usize, StoreError> {
+        let at = self.ports.clock.now();
+        let mut merged = 0;
+        for _ in 0..SCOPES_PER_PASS {
+            let consolidate = Consolidate { before: at - self.settings.consolidate_every, at };
+            let Some(done) = self.ports.store.write(consolidate).await? else { break };
+            tracing::debug!(scope = %done.scope, merged = done.merged, "memory.scope_consolidated");
+            merged += done.merged;
+        }
+        Ok(merged)
+    }
+
+    /// The model that is asked; none where only the offline one is there, which draws no facts.
+    #[must_use]
+    pub fn model(&self) -> Option<String> {
+        let models = &self.ports.models;
+        let wanted = self.settings.model.as_deref().and_then(|word| models.resolve(word));
+        let usual = || models.by_role("fast").map(str::to_owned).or_else(|| models.chain(None).into_iter().next());
+        wanted.map(str::to_owned).or_else(usual).filter(|label| label != offline::LABEL)
+    }
+
+    /// The next stretch of an episode.
+    async fn episode(&self, model: &str, unread: Unread, pass: &mut Pass) -> Result<Came, StoreError> {
+        let Ports { store, models, table, purse, clock } = &self.ports;
+        let (id, from) = (unread.id, unread.extracted);
+        let Next { stretch, keys } = store.read(Load { unread: unread.clone() }).await?;
+        let Some(user) = stretch.shown.iter().find_map(|shown| shown.turn.user) else {
+            store.write(Advance { episode: id, from, through: stretch.through }).await?;
+            return Ok(Came::On);
+        };
+        let request = material::request(&stretch.shown, &keys, &self.settings.zone);
+        let begin = Begin {
+            purpose: Purpose::Stretch { episode: id, from },
+            user,
+            model: model.to_owned(),
+            estimate: call::estimate(&request),
+            reserve: call::reserve(table, model, &request),
+            purse: Arc::clone(purse),
+            at: clock.now(),
+        };
+        let (call, tries) = match store.write(begin).await? {
+            Begun::Call { id, tries } => (id, tries),
+            begun => {
+                tracing::debug!(episode = %id, ?begun, "memory.extraction_waits");
+                pass.waits |= begun != Begun::Stale;
+                return Ok(if begun.holds_for_all() { Came::Wait } else { Came::On });
+            }
+        };
+        pass.calls += 1;
+        let answer = call::ask(models, model, &request).await;
+        let end = match &answer {
+            Ok(completion) => call::answered(table, model, &request, completion),
+            Err(error) => call::failed(table, model, &request, error),
+        };
+        let verdict = self.verdict(&unread, &stretch, answer, tries);
+        let waits = matches!(verdict, Verdict::Later);
+        let finish = Finish { call, end, episode: id, from, through: stretch.through, verdict, at: clock.now() };
+        let kept = store.write(finish).await?;
+        pass.count(&kept);
+        Ok(if waits { Came::Wait } else { Came::On })
+    }
+
+    /// What becomes of an answer.
+    fn verdict(
+        &self,
+        unread: &Unread,
+        stretch: &Stretch,
+        answer: Result<Completion, ModelError>,
+        tries: i64,
+    ) -> Verdict {
+        let why = match answer {
+            Ok(completion) => match reply::read(&completion) {
+                Ok(drafts) => {
+                    let (found, dropped) = reply::checked(drafts, unread.scope, &stretch.shown, &self.settings.zone);
+                    return Verdict::Found { found, dropped };
+                }
+                Err(error) => error.to_string(),
+            },
+            Err(error) if call::passes(error.class) => {
+                tracing::debug!(episode = %unread.id, %error, "memory.extraction_waits");
+                return Verdict::Later;
+            }
+            Err(error) => error.to_string(),
+        };
+        if tries < TRIES_MAX {
+            tracing::debug!(episode = %unread.id, why, tries, "facts could not be drawn; it is tried again");
+            return Verdict::Again;
+        }
+        tracing::warn!(
+            episode = %unread.id,
+            why,
+            tries,
+            "facts could not be drawn from a conversation; it is left, and can still be recalled"
+        );
+        Verdict::GivenUp
+    }
+}
+
+impl Pass {
+    fn count(&mut self, kept: &Kept) {
+        for remembered in &kept.remembered {
+            match remembered {
+                Remembered::New { .. } | Remembered::Superseded { .. } | Remembered::Past { .. } => self.kept += 1,
+                Remembered::Known { .. } => self.known += 1,
+                Remembered::Rival { .. } => self.rivals += 1,
+            }
+        }
+        self.dropped += kept.dropped;
+    }
+}
+
+/// Episodes to go through.
+struct Unreads {
+    before: i64,
+}
+
+#[async_trait]
+impl Statement for Unreads {
+    type Output = Vec<Unread>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Unread>, StoreError> {
+        episodes::unread(tx, self.before, LOOKED_AT).await
+    }
+}
+
+/// The next stretch of an episode, and the keys in use in its scope.
+struct Load {
+    unread: Unread,
+}
+
+struct Next {
+    stretch: Stretch,
+    keys: Vec<(String, String)>,
+}
+
+#[async_trait]
+impl Statement for Load {
+    type Output = Next;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Next, StoreError> {
+        let Unread { id, scope, extracted, turns, .. } = &self.unread;
+        let next = episodes::turns(tx, *id, *extracted, TURNS_MAX).await?;
+        let known = facts::list(tx, *scope, KEYS_MAX).await?;
+        let told = |category: &str, key: &str| restricted::is_category(category) || restricted::speaks_of(key);
+        let keys = known.into_iter().filter(|fact| !told(&fact.category, &fact.key));
+        let keys = keys.map(|fact| (fact.category, fact.key)).collect();
+        Ok(Next { stretch: material::stretch(*scope, next, *turns), keys })
+    }
+}
+
+/// Passes turns over in which nobody says anything.
+struct Advance {
+    episode: EpisodeId,
+    from: i64,
+    through: i64,
+}
+
+#[async_trait]
+impl Statement for Advance {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        episodes::advance(tx, self.episode, self.from, self.through).await
+    }
+}
+
+/// What becomes of a stretch.
+enum Verdict {
+    /// These facts are believed.
+    Found { found: Vec<Found>, dropped: Dropped },
+    /// Nobody could be asked: it does not count as a try.
+    Later,
+    /// It is tried once more.
+    Again,
+    /// It is left.
+    GivenUp,
+}
+
+/// The call's end, its facts and the cursor, in one transaction.
+struct Finish {
+    call: i64,
+    end: CallEnd,
+    episode: EpisodeId,
+    from: i64,
+    through: i64,
+    verdict: Verdict,
+    at: Timestamp,
+}
+
+/// What was kept.
+#[derive(Default)]
+struct Kept {
+    remembered: Vec<Remembered>,
+    dropped: usize,
+}
+
+#[async_trait]
+impl Statement for Finish {
+    type Output = Kept;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Kept, StoreError> {
+        memory_calls::end(tx, self.call, &self.end, millis(self.at)).await?;
+        let mut kept = Kept::default();
+        match &self.verdict {
+            Verdict::Later => episodes::untry(tx, self.episode).await?,
+            Verdict::Again => {}
+            Verdict::GivenUp => {
+                episodes::advance(tx, self.episode, self.from, self.through).await?;
+            }
+            Verdict::Found { found, dropped } => {
+                // Somebody was faster, or the whole episode is forgotten: then nothing of it is known.
+                if !episodes::advance(tx, self.episode, self.from, self.through).await? {
+                    return Ok(kept);
+                }
+                kept.dropped = dropped.unsupported + dropped.restricted + dropped.unfit;
+                for found in found {
+                    // What was forgotten meanwhile is no source any more.
+                    if episodes::is_remembered(tx, found.memory).await? {
+                        kept.remembered.push(keep(tx, &found.saying, millis(self.at)).await?);
+                    }
+                }
+            }
+        }
+        Ok(kept)
+    }
+}

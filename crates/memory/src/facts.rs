@@ -1,0 +1,230 @@
+//! Facts: what is known, what it was before, and what contradicts it.
+//!
+//! Never: a value that gets lost. What no longer holds is superseded, and stays.
+//! Start at [`Remember`]; the rules are [`decide`]'s.
+
+pub mod decide;
+pub mod keep;
+pub mod rivals;
+pub mod same;
+pub mod weigh;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::facts::keep::{Remembered, Saying, keep};
+use crate::facts::same::{fold, one_line};
+use crate::facts::weigh::weigh;
+use crate::rank::dates::until::until;
+use crate::recall::{KnownFact, list, match_expression};
+use hob_core::domain::ids::{FactId, PersonId, RunId, UserId};
+use hob_core::domain::memory::Scope;
+use hob_core::domain::origin::Taint;
+use hob_store::error::StoreError;
+use hob_store::facts::{Fact, FactRow, Source};
+use hob_store::{Statement, Tx, facts, memories, millis, users};
+
+/// Where the words of a fact stand in the full-text index.
+const FACT_COLUMNS: &str = "{category key value}";
+/// What is told matters so much until it is used or pinned.
+const TOLD_IMPORTANCE: f64 = 0.5;
+
+/// Remembers one fact that a person told.
+#[derive(Debug, Clone)]
+pub struct Remember {
+    /// Whose.
+    pub scope: Scope,
+    /// Who told it.
+    pub user: UserId,
+    /// What it is about, broadly.
+    pub category: String,
+    /// What it is about.
+    pub key: String,
+    /// What is known.
+    pub value: String,
+    /// Whom it is about, where that is somebody in `people`.
+    pub person: Option<PersonId>,
+    /// Until when it holds ([`holds_until`]).
+    pub valid_until: Option<Timestamp>,
+    /// The run in which it was said.
+    pub run: RunId,
+    /// What that run had read by then that nobody vouches for (row N6).
+    pub taint: Taint,
+    /// When.
+    pub at: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Remember {
+    type Output = Remembered;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Remembered, StoreError> {
+        let saying = Saying {
+            scope: self.scope,
+            category: self.category.clone(),
+            key: self.key.clone(),
+            value: self.value.clone(),
+            person: self.person,
+            user: Some(self.user),
+            speaker: users::name(tx, self.user).await?.unwrap_or_default(),
+            message: memories::last_said(tx, self.run, self.user).await?,
+            run: Some(self.run),
+            source: Source::Told,
+            confidence: 1.0,
+            importance: TOLD_IMPORTANCE,
+            changed: false,
+            said_at: millis(self.at),
+            valid_until: self.valid_until.map(millis),
+            taint: self.taint.clone(),
+        };
+        keep(tx, &saying, millis(self.at)).await
+    }
+}
+
+/// Until when a value holds, where it says so: the end of that day.
+#[must_use]
+pub fn holds_until(value: &str, said_at: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let today = said_at.to_zoned(zone.clone()).date();
+    let last = until(value, today)?;
+    Some(last.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.timestamp())
+}
+
+/// Looks facts up.
+#[derive(Debug, Clone)]
+pub struct SearchFacts {
+    /// Where may be looked.
+    pub scopes: Vec<Scope>,
+    /// In a person's words.
+    pub query: String,
+    /// The most.
+    pub limit: usize,
+}
+
+#[async_trait]
+impl Statement for SearchFacts {
+    type Output = Vec<FactRow>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<FactRow>, StoreError> {
+        let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
+        if let Some(query) = match_expression(&self.query, &self.scopes, FACT_COLUMNS) {
+            return facts::search(tx, &query, limit).await;
+        }
+        // "What do you know about me?" names nothing to look for: then what is newest counts.
+        let mut newest = Vec::new();
+        for scope in &self.scopes {
+            newest.extend(facts::list(tx, *scope, limit).await?);
+        }
+        newest.truncate(self.limit);
+        Ok(newest)
+    }
+}
+
+/// The facts that go along with a question: current, no rivals, the weightiest first ([`weigh`]).
+#[derive(Debug, Clone)]
+pub struct RelevantFacts {
+    /// Where may be looked: `policy::memory::visible`.
+    pub scopes: Vec<Scope>,
+    /// In a person's words.
+    pub question: String,
+    /// The most.
+    pub limit: usize,
+    /// Now.
+    pub now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for RelevantFacts {
+    type Output = Vec<KnownFact>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<KnownFact>, StoreError> {
+        let (now, limit) = (millis(self.now), i64::try_from(self.limit).unwrap_or(i64::MAX));
+        let mut found: BTreeMap<FactId, (Option<usize>, Fact)> = BTreeMap::new();
+        if let Some(query) = match_expression(&self.question, &self.scopes, FACT_COLUMNS) {
+            let matching = facts::matching(tx, &query, limit).await?;
+            found.extend(matching.into_iter().enumerate().map(|(place, fact)| (fact.id, (Some(place), fact))));
+        }
+        for fact in facts::standing(tx, &list(&self.scopes), limit).await? {
+            found.entry(fact.id).or_insert((None, fact));
+        }
+        let holds = |fact: &Fact| fact.rival_of.is_none() && !fact.is_over(now);
+        let mut known: Vec<(f64, Fact)> = found
+            .into_values()
+            .filter(|(_, fact)| holds(fact))
+            .map(|(place, fact)| (weigh(&fact, place, now), fact))
+            .collect();
+        known.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.id.cmp(&a.1.id)));
+        known.truncate(self.limit);
+        Ok(known.into_iter().map(|(score, fact)| known_fact(fact, score)).collect())
+    }
+}
+
+fn known_fact(fact: Fact, score: f64) -> KnownFact {
+    let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
+    let taint = Taint::of_stored(fact.taint.as_deref());
+    KnownFact { fact: fact.id, key: fact.key, value: fact.value, at, score, taint }
+}
+
+/// The newest current facts, for people: rivals stand behind what they contradict. What is over is left out.
+#[derive(Debug, Clone)]
+pub struct CurrentFacts {
+    /// Where may be looked.
+    pub scopes: Vec<Scope>,
+    /// Of one category alone.
+    pub category: Option<String>,
+    /// The most in each scope.
+    pub limit: usize,
+    /// Now.
+    pub now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for CurrentFacts {
+    type Output = Vec<Fact>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Fact>, StoreError> {
+        let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
+        let category = self.category.as_deref().map(fold);
+        let mut all = Vec::new();
+        for scope in &self.scopes {
+            for fact in facts::newest(tx, *scope, category.as_deref(), limit).await? {
+                if fact.is_over(millis(self.now)) {
+                    continue;
+                }
+                let rivals = facts::rivals(tx, fact.id).await?;
+                all.extend(std::iter::once(fact).chain(rivals));
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Everything that was ever known under a key, the newest first.
+#[derive(Debug, Clone)]
+pub struct FactHistory {
+    /// Where may be looked.
+    pub scopes: Vec<Scope>,
+    /// The category.
+    pub category: String,
+    /// The key.
+    pub key: String,
+}
+
+#[async_trait]
+impl Statement for FactHistory {
+    type Output = Vec<Fact>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Fact>, StoreError> {
+        let (category, key) = (fold(&self.category), one_line(&self.key));
+        let mut all = Vec::new();
+        for scope in &self.scopes {
+            all.extend(facts::history(tx, *scope, &category, &key).await?);
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,129 @@
+//! Values that contradict each other, and which of them a person says is true.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::facts::keep::settle;
+use crate::recall::list;
+use hob_core::domain::ids::FactId;
+use hob_core::domain::memory::Scope;
+use hob_core::domain::origin::Taint;
+use hob_store::error::StoreError;
+use hob_store::facts::Fact;
+use hob_store::{Statement, Tx, facts, millis};
+
+/// Two values, of which one is true.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rivalry {
+    /// The current fact.
+    pub current: Fact,
+    /// What contradicts it; [`facts::asked`] notes on this one that a person was asked.
+    pub rival: Fact,
+}
+
+impl Rivalry {
+    /// What the two rest on that nobody vouches for (row N6).
+    #[must_use]
+    pub fn taint(&self) -> Taint {
+        let mut taint = Taint::of_stored(self.current.taint.as_deref());
+        taint.join(&Taint::of_stored(self.rival.taint.as_deref()));
+        taint
+    }
+
+    /// A line for the model: what is known twice, and that it is to ask.
+    #[must_use]
+    pub fn words(&self, zone: &TimeZone) -> String {
+        let side = |fact: &Fact| {
+            let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
+            let day = at.to_zoned(zone.clone()).strftime("%-d %B %Y").to_string();
+            format!("\"{}\" ({}, {day})", line(&fact.value), line(&fact.speaker))
+        };
+        let Self { current, rival } = self;
+        format!(
+            "Two things are known about {}: {} and {}. Ask once which of them is true, and remember the answer under the \
+             category \"{}\" and the key \"{}\".",
+            line(&current.key),
+            side(current),
+            side(rival),
+            line(&current.category),
+            line(&current.key)
+        )
+    }
+}
+
+/// On one line, unable to end the block it stands in.
+fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›")
+}
+
+/// What contradicts each other and nobody was asked about; the oldest first. Whoever puts one before a person calls
+/// [`facts::asked`] in the same transaction.
+#[derive(Debug, Clone)]
+pub struct OpenRivals {
+    /// Where may be looked.
+    pub scopes: Vec<Scope>,
+    /// The most.
+    pub limit: usize,
+    /// Now.
+    pub now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for OpenRivals {
+    type Output = Vec<Rivalry>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Rivalry>, StoreError> {
+        open_rivals(tx, self).await
+    }
+}
+
+/// The same, within a transaction.
+///
+/// # Errors
+/// When the database fails.
+pub async fn open_rivals(tx: &mut Tx, wanted: &OpenRivals) -> Result<Vec<Rivalry>, StoreError> {
+    let mut open = Vec::new();
+    for rival in facts::open_rivals(tx, &list(&wanted.scopes)).await? {
+        if open.len() >= wanted.limit {
+            break;
+        }
+        let current = match rival.rival_of {
+            Some(current) => facts::find(tx, current).await?,
+            None => None,
+        };
+        let over = |fact: &Fact| fact.is_over(millis(wanted.now));
+        if let Some(current) = current.filter(|current| !over(current) && !over(&rival)) {
+            open.push(Rivalry { current, rival });
+        }
+    }
+    Ok(open)
+}
+
+/// A person says which is true: the others are history.
+#[derive(Debug, Clone)]
+pub struct SettleRival {
+    /// Where may be looked.
+    pub scopes: Vec<Scope>,
+    /// What is true.
+    pub keep: FactId,
+    /// When they say so.
+    pub at: Timestamp,
+}
+
+#[async_trait]
+impl Statement for SettleRival {
+    /// Whether there was anything to settle.
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        let found = facts::find(tx, self.keep).await?;
+        let visible = |fact: &Fact| self.scopes.contains(&fact.scope) && fact.superseded_at.is_none();
+        let Some(truth) = found.filter(visible) else { return Ok(false) };
+        let current = facts::find(tx, truth.rival_of.unwrap_or(truth.id)).await?;
+        let Some(current) = current else { return Ok(false) };
+        let rivals = facts::rivals(tx, current.id).await?;
+        let known: Vec<Fact> = std::iter::once(current).chain(rivals).collect();
+        Ok(settle(tx, &truth, &known, millis(self.at)).await?.is_some())
+    }
+}

@@ -1,0 +1,251 @@
+//! Facts in a true database.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use sqlx::SqliteConnection;
+
+use super::rivals::{OpenRivals, SettleRival};
+use super::*;
+use hob_store::{Pace, Store};
+
+struct House {
+    _home: tempfile::TempDir,
+    store: Store,
+    raw: SqliteConnection,
+}
+
+impl House {
+    /// A database with Anna (1) and Ben (2).
+    async fn open() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("hob.db");
+        let store = Store::open(&path, Pace::Threaded).await.unwrap();
+        let mut raw = Store::raw(&path).await.unwrap();
+        sqlx::raw_sql(
+            "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Anna', 'owner', 0), (2, 'Ben', 'user', 0)",
+        )
+        .execute(&mut raw)
+        .await
+        .unwrap();
+        Self { _home: home, store, raw }
+    }
+
+    async fn keep(&self, saying: Saying, now: i64) -> Remembered {
+        self.store.write(Keep { saying, now }).await.unwrap()
+    }
+
+    /// Every value under every key: current ones plain, rivals with a question mark, history in brackets.
+    async fn shown(&mut self) -> String {
+        let rows: Vec<(String, String, Option<i64>, Option<i64>)> =
+            sqlx::query_as("SELECT key, value, rival_of, superseded_at FROM facts ORDER BY id")
+                .fetch_all(&mut self.raw)
+                .await
+                .unwrap();
+        let show =
+            |(key, value, rival, superseded): (String, String, Option<i64>, Option<i64>)| match (superseded, rival) {
+                (Some(_), _) => format!("[{key}: {value}]"),
+                (None, Some(_)) => format!("{key}: {value}?"),
+                (None, None) => format!("{key}: {value}"),
+            };
+        rows.into_iter().map(show).collect::<Vec<_>>().join(", ")
+    }
+}
+
+struct Keep {
+    saying: Saying,
+    now: i64,
+}
+
+#[async_trait]
+impl Statement for Keep {
+    type Output = Remembered;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Remembered, StoreError> {
+        keep(tx, &self.saying, self.now).await
+    }
+}
+
+fn saying(source: Source, user: i64, key: &str, value: &str) -> Saying {
+    Saying {
+        scope: Scope::House,
+        category: "person".to_owned(),
+        key: key.to_owned(),
+        value: value.to_owned(),
+        person: None,
+        user: Some(UserId(user)),
+        speaker: if user == 1 { "Anna" } else { "Ben" }.to_owned(),
+        message: None,
+        run: None,
+        source,
+        confidence: 0.7,
+        importance: 0.5,
+        changed: false,
+        said_at: 0,
+        valid_until: None,
+        taint: Taint::default(),
+    }
+}
+
+fn at(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).unwrap()
+}
+
+#[tokio::test]
+async fn n6_what_is_told_supersedes_and_the_past_stays() {
+    let mut house = House::open().await;
+    let told = |value| Saying { said_at: 10, ..saying(Source::Told, 1, "sister's name", value) };
+    assert!(matches!(house.keep(told("Berta"), 10).await, Remembered::New { .. }));
+    assert!(matches!(house.keep(told(" berta. "), 11).await, Remembered::Known { settled: None, .. }));
+    let other = Saying { key: "Name of my sister".to_owned(), ..told("Clara") };
+    let superseded = house.keep(other, 12).await;
+    assert_eq!(superseded.before(), Some("Berta"));
+    assert_eq!(house.shown().await, "[sister's name: Berta], sister's name: Clara");
+    let history =
+        FactHistory { scopes: vec![Scope::House], category: "Person".to_owned(), key: "sister's name".to_owned() };
+    let values: Vec<String> = house.store.read(history).await.unwrap().into_iter().map(|fact| fact.value).collect();
+    assert_eq!(values, ["Clara", "Berta"]);
+    let search = SearchFacts { scopes: vec![Scope::House], query: "Berta".to_owned(), limit: 5 };
+    assert!(house.store.read(search).await.unwrap().is_empty(), "what is superseded is not found");
+}
+
+#[tokio::test]
+async fn n6_contradictions_are_kept_apart_asked_about_once_and_settled() {
+    let mut house = House::open().await;
+    house.keep(saying(Source::Told, 1, "door code", "12"), 10).await;
+    let rival = house.keep(Saying { said_at: 20, ..saying(Source::Extracted, 2, "door code", "13") }, 30).await;
+    assert!(matches!(&rival, Remembered::Rival { current, .. } if current == "12"));
+    assert_eq!(house.shown().await, "door code: 12, door code: 13?");
+    let relevant =
+        RelevantFacts { scopes: vec![Scope::House], question: "door code".to_owned(), limit: 9, now: at(40) };
+    let known: Vec<String> = house.store.read(relevant).await.unwrap().into_iter().map(|fact| fact.value).collect();
+    assert_eq!(known, ["12"], "a rival is not put before the model as known");
+    let open = OpenRivals { scopes: vec![Scope::House], limit: 9, now: at(40) };
+    let rivalries = house.store.read(open.clone()).await.unwrap();
+    insta::assert_snapshot!(rivalries[0].words(&TimeZone::UTC), @r#"Two things are known about door code: "12" (Anna, 1 January 1970) and "13" (Ben, 1 January 1970). Ask once which of them is true, and remember the answer under the category "person" and the key "door code"."#);
+    let elsewhere = OpenRivals { scopes: vec![Scope::Person(UserId(1))], ..open.clone() };
+    assert!(house.store.read(elsewhere).await.unwrap().is_empty(), "nobody else is asked");
+    sqlx::query("UPDATE facts SET asked_at = 50 WHERE rival_of IS NOT NULL").execute(&mut house.raw).await.unwrap();
+    assert!(house.store.read(open).await.unwrap().is_empty(), "they are asked once");
+    let told = house.keep(saying(Source::Told, 1, "door code", "13"), 60).await;
+    assert_eq!(told.before(), Some("12"));
+    assert_eq!(house.shown().await, "[door code: 12], door code: 13");
+}
+
+#[tokio::test]
+async fn n6_a_choice_settles_what_was_open() {
+    let mut house = House::open().await;
+    house.keep(saying(Source::Extracted, 1, "pet", "a dog"), 10).await;
+    let rival = house.keep(saying(Source::Extracted, 2, "pet", "a cat"), 20).await.fact();
+    let settle = |scope, keep| SettleRival { scopes: vec![scope], keep, at: at(30) };
+    assert!(!house.store.write(settle(Scope::Person(UserId(2)), rival)).await.unwrap(), "not theirs to see");
+    assert!(house.store.write(settle(Scope::House, rival)).await.unwrap());
+    assert!(!house.store.write(settle(Scope::House, rival)).await.unwrap(), "nothing is left to settle");
+    assert_eq!(house.shown().await, "[pet: a dog], pet: a cat");
+}
+
+#[tokio::test]
+async fn n6_what_is_over_is_no_longer_known() {
+    let mut house = House::open().await;
+    let zone = TimeZone::UTC;
+    let until = holds_until("on holiday until Friday", "2026-07-15T12:00:00Z".parse().unwrap(), &zone).unwrap();
+    assert_eq!(until.to_string(), "2026-07-18T00:00:00Z");
+    let now = millis(until) - 1;
+    let away =
+        Saying { valid_until: Some(millis(until)), said_at: now, ..saying(Source::Told, 1, "away", "on holiday") };
+    house.keep(away, now).await;
+    let known = |now| CurrentFacts { scopes: vec![Scope::House], category: None, limit: 9, now };
+    assert_eq!(house.store.read(known(at(now))).await.unwrap().len(), 1);
+    assert_eq!(house.store.read(known(until)).await.unwrap().len(), 0);
+    let relevant = RelevantFacts { scopes: vec![Scope::House], question: "holiday".to_owned(), limit: 9, now: until };
+    assert!(house.store.read(relevant).await.unwrap().is_empty());
+    let back = Saying { said_at: millis(until), ..saying(Source::Extracted, 2, "away", "back home") };
+    assert!(
+        matches!(house.keep(back, millis(until)).await, Remembered::Superseded { .. }),
+        "nothing stands against it"
+    );
+    assert_eq!(house.shown().await, "[away: on holiday], away: back home");
+}
+
+#[tokio::test]
+async fn n6_where_a_fact_is_forgotten_its_rival_stands_alone() {
+    let mut house = House::open().await;
+    for value in ["a dog", "a cat", "a hamster"] {
+        house.keep(saying(Source::Extracted, 1, "pet", value), 10).await;
+    }
+    assert_eq!(house.shown().await, "pet: a dog, pet: a cat?, pet: a hamster?");
+    sqlx::query("DELETE FROM facts WHERE value = 'a dog'").execute(&mut house.raw).await.unwrap();
+    assert_eq!(house.shown().await, "pet: a cat, pet: a hamster?");
+    sqlx::query("DELETE FROM facts WHERE value = 'a hamster'").execute(&mut house.raw).await.unwrap();
+    assert_eq!(house.shown().await, "pet: a cat");
+}
+
+#[tokio::test]
+async fn n8_the_facts_that_go_along_are_few_fit_and_ones_own() {
+    let house = House::open().await;
+    let day = SignedDuration::from_hours(24).as_millis() as i64;
+    for number in 0..30 {
+        let key = format!("shelf {number}");
+        house
+            .keep(Saying { said_at: number * day, ..saying(Source::Told, 1, &key, "full of jars") }, number * day)
+            .await;
+    }
+    let private = Saying { scope: Scope::Person(UserId(2)), ..saying(Source::Told, 2, "shelf of jars", "empty") };
+    house.keep(private, 0).await;
+    let relevant = |question: &str| RelevantFacts {
+        scopes: vec![Scope::House],
+        question: question.to_owned(),
+        limit: 5,
+        now: at(40 * day),
+    };
+    let keys = |facts: Vec<KnownFact>| facts.into_iter().map(|fact| fact.key).collect::<Vec<_>>();
+    let newest = keys(house.store.read(relevant("hello")).await.unwrap());
+    assert_eq!(newest, ["shelf 29", "shelf 28", "shelf 27", "shelf 26", "shelf 25"]);
+    let fit = keys(house.store.read(relevant("what is on shelf 3?")).await.unwrap());
+    assert_eq!((fit[0].as_str(), fit.len()), ("shelf 3", 5));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Whatever is said in whatever order: no value is ever lost, and each key has at most one current value.
+    #[test]
+    fn n6_history_never_loses_a_value(
+        said in proptest::collection::vec((0..3_u8, 1..3_i64, 0..2_usize, 0..5_usize, any::<bool>(), 0..50_i64), 1..25)
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut house = House::open().await;
+            let (keys, values) = (["pet", "door code"], ["one", "two", "three", "four", "five"]);
+            for (now, (source, user, key, value, changed, before)) in (100_i64..).zip(&said) {
+                let source = [Source::Extracted, Source::Import, Source::Told][usize::from(*source)];
+                let valid_until = (*before % 5 == 0).then_some(now + 3);
+                let new = Saying {
+                    changed: *changed,
+                    said_at: if source == Source::Told { now } else { now - before },
+                    valid_until,
+                    ..saying(source, *user, keys[*key], values[*value])
+                };
+                house.keep(new, now).await;
+            }
+            for (_, _, key, value, ..) in &said {
+                let known: i64 = sqlx::query_scalar("SELECT count(*) FROM facts WHERE key = $1 AND value = $2")
+                    .bind(keys[*key]).bind(values[*value]).fetch_one(&mut house.raw).await.unwrap();
+                assert!(known >= 1, "{} {}", keys[*key], values[*value]);
+            }
+            for key in keys {
+                let of_kind = |what: &str| format!("SELECT count(*) FROM facts WHERE key = $1 AND superseded_at IS NULL AND {what}");
+                let current: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(of_kind("rival_of IS NULL"))).bind(key).fetch_one(&mut house.raw).await.unwrap();
+                let rivals: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(of_kind("rival_of IS NOT NULL"))).bind(key).fetch_one(&mut house.raw).await.unwrap();
+                let ever: i64 = sqlx::query_scalar("SELECT count(*) FROM facts WHERE key = $1").bind(key).fetch_one(&mut house.raw).await.unwrap();
+                assert_eq!(current, i64::from(ever > 0), "one value is current");
+                assert!(rivals <= i64::try_from(decide::RIVALS_MAX).unwrap());
+                let stray: i64 = sqlx::query_scalar(
+                    "SELECT count(*) FROM facts r JOIN facts c ON c.id = r.rival_of
+                     WHERE r.superseded_at IS NULL AND (c.superseded_at IS NOT NULL OR c.rival_of IS NOT NULL)")
+                    .fetch_one(&mut house.raw).await.unwrap();
+                assert_eq!(stray, 0, "a rival stands against what is current");
+            }
+        });
+    }
+}

@@ -1,0 +1,249 @@
+//! What goes along: the facts that rest on a message, its words in the history, the journals and what was recalled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::forget::Forgotten;
+use crate::people::keys::tells_birthday;
+use hob_core::domain::ids::{FactId, MemoryId, PersonId, RunId, SessionId};
+use hob_model::message::{Message, ReplyPart, ToolCall};
+use hob_model::tokens;
+use hob_store::error::StoreError;
+use hob_store::forgetting::put_off::{self, PutOff};
+use hob_store::forgetting::{self, FORGOTTEN, Kept, Opening, Part, Said};
+use hob_store::{Tx, agents, facts, files, memories, occurrences, people, remembered, retention, schedules, vectors};
+
+/// One forgetting, within one transaction.
+#[derive(Default)]
+pub(super) struct Cascade {
+    forgotten: Forgotten,
+    /// Runs that began with words which are gone.
+    tails: BTreeSet<RunId>,
+    /// The earliest place of each conversation at which something was forgotten.
+    earliest: BTreeMap<SessionId, Said>,
+    /// Since when the oldest of the facts was known.
+    facts_since: Option<i64>,
+}
+
+impl Cascade {
+    /// Something said.
+    pub(super) async fn memory(&mut self, tx: &mut Tx, memory: MemoryId) -> Result<(), StoreError> {
+        let Some(row) = remembered::memory(tx, memory).await? else {
+            return Ok(());
+        };
+        let said = forgetting::said(tx, memory).await?;
+        self.tails.extend(forgetting::recalled_memory(tx, memory).await?);
+        let next = memories::next(tx, memory).await?;
+        remembered::delete_memory(tx, memory).await?;
+        retention::drop_empty(tx, row.episode).await?;
+        if let Some(next) = next {
+            vectors::make_anew(tx, next).await?;
+        }
+        self.forgotten.memories.push((row.scope, memory));
+        let Some(said) = said else {
+            return Ok(());
+        };
+        for fact in remembered::resting_on(tx, said.message).await? {
+            self.fact(tx, fact).await?;
+        }
+        self.words(tx, &said).await
+    }
+
+    /// Something known, and the values before it.
+    pub(super) async fn fact(&mut self, tx: &mut Tx, fact: FactId) -> Result<(), StoreError> {
+        for fact in remembered::with_history(tx, fact).await? {
+            self.tails.extend(forgetting::recalled_fact(tx, fact).await?);
+            if let Some(known) = facts::find(tx, fact).await? {
+                self.facts_since = Some(self.facts_since.unwrap_or(known.since).min(known.since));
+                let holds = known.superseded_at.is_none() && known.rival_of.is_none();
+                if let Some(person) = known.person.filter(|_| holds && tells_birthday(&known.key)) {
+                    people::drop_birthday(tx, person).await?;
+                }
+            }
+            remembered::delete_fact(tx, fact).await?;
+            self.forgotten.facts.insert(fact);
+        }
+        Ok(())
+    }
+
+    /// Somebody, and all that is known of them.
+    pub(super) async fn person(&mut self, tx: &mut Tx, person: PersonId) -> Result<(), StoreError> {
+        for fact in remembered::about(tx, person).await? {
+            self.fact(tx, fact).await?;
+        }
+        remembered::delete_person(tx, person).await?;
+        self.forgotten.people.push(person);
+        Ok(())
+    }
+
+    /// The words of a message, wherever they are kept.
+    async fn words(&mut self, tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
+        // Its place and its role stay, so that whoever counts messages counts the same: also a run that goes on.
+        if let Some(message) = forgetting::message(tx, said.message).await? {
+            blank(tx, message).await?;
+        }
+        // What came with it goes as well; the content, when it is swept.
+        files::drop_of_run(tx, said.run).await?;
+        let earliest = self.earliest.entry(said.session).or_insert(*said);
+        if said.ordinal < earliest.ordinal {
+            *earliest = *said;
+        }
+        if !take_out_words(tx, said).await? {
+            put_off::add(tx, said.run, Part::Words, Some(said.message)).await?;
+            self.forgotten.put_off = true;
+        }
+        Ok(())
+    }
+
+    /// What is done once, however much was forgotten.
+    pub(super) async fn finish(mut self, tx: &mut Tx) -> Result<Forgotten, StoreError> {
+        for said in self.earliest.values() {
+            forgetting::drop_summaries(tx, said).await?;
+            for run in forgetting::told_of(tx, said.session, said.ordinal).await? {
+                self.forgotten.put_off |= !or_later(tx, run, Part::Journal).await?;
+            }
+        }
+        if let Some(since) = self.facts_since {
+            self.tails.extend(forgetting::heartbeats_since(tx, since).await?);
+        }
+        for run in &self.tails {
+            self.forgotten.put_off |= !or_later(tx, *run, Part::Tail).await?;
+        }
+        catch_up(tx, None).await?;
+        forgetting::blank_errors(tx).await?;
+        forgetting::blank_listings(tx).await?;
+        Ok(self.forgotten)
+    }
+}
+
+/// Does it now, or when the run is over: gives whether it is done.
+async fn or_later(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreError> {
+    let is_done = take_out(tx, run, part).await?;
+    if !is_done {
+        put_off::add(tx, run, part, None).await?;
+    }
+    Ok(is_done)
+}
+
+/// What was put off, of one run or of all, as far as it can be done now.
+pub(super) async fn catch_up(tx: &mut Tx, run: Option<RunId>) -> Result<(), StoreError> {
+    for PutOff { id, run, part, message } in put_off::list(tx, run).await? {
+        let said = match message {
+            Some(message) => forgetting::place(tx, message).await?,
+            None => None,
+        };
+        let is_done = match (part, said) {
+            (Part::Words, Some(said)) => take_out_words(tx, &said).await?,
+            (Part::Words, None) => true,
+            (Part::Journal | Part::Tail, _) => take_out(tx, run, part).await?,
+        };
+        if is_done {
+            put_off::done(tx, id).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes this part out of the record of a run, unless that is still in use: gives whether it is gone.
+async fn take_out(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreError> {
+    if !forgetting::is_over(tx, run).await? || !forgetting::drop_opening(tx, run, Opening::Tail).await? {
+        return Ok(false);
+    }
+    if part == Part::Journal {
+        forgetting::drop_journal(tx, run).await?;
+    }
+    Ok(true)
+}
+
+/// Takes out what came of a message: what Hob and its tools said in its run, that run's journal, and those of the
+/// messages that joined it.
+async fn take_out_words(tx: &mut Tx, said: &Said) -> Result<bool, StoreError> {
+    for answer in forgetting::drop_questions(tx, said).await? {
+        // The question was in its vector.
+        vectors::make_anew(tx, answer).await?;
+    }
+    if !forgetting::is_over(tx, said.run).await? {
+        return Ok(false);
+    }
+    for reply in forgetting::replies(tx, said).await? {
+        blank(tx, reply).await?;
+    }
+    // While the journal is there, which names them.
+    for run in forgetting::joined(tx, said.run).await? {
+        forgetting::blank(tx, run).await?;
+        forgetting::drop_journal(tx, run).await?;
+    }
+    let later_gone = take_out_agents(tx, said.run).await? && take_out_scheduled(tx, said.run).await?;
+    forgetting::blank(tx, said.run).await?;
+    Ok(later_gone && take_out(tx, said.run, Part::Journal).await? && forgetting::is_delivered(tx, said.run).await?)
+}
+
+/// What a run handed on to agents was in its words: all that those said and did goes along. Gives whether it is gone.
+async fn take_out_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let mut gone = true;
+    for agent in agents::below(tx, run).await? {
+        if !forgetting::is_over(tx, agent).await? || !forgetting::drop_opening(tx, agent, Opening::Prompt).await? {
+            gone = false;
+            continue;
+        }
+        gone &= take_out_scheduled(tx, agent).await? && take_out_whole(tx, agent).await?;
+    }
+    Ok(gone)
+}
+
+/// What a run had put off until later, and is done, goes with all that was said and done then. What is still to be done is
+/// kept until it is: it is a wish, and no memory. Gives whether it is gone.
+async fn take_out_scheduled(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let mut gone = true;
+    for later in occurrences::runs_of_done(tx, run).await? {
+        gone &= forgetting::is_over(tx, later).await? && take_out_whole(tx, later).await?;
+    }
+    schedules::blank_done(tx, run, FORGOTTEN).await?;
+    Ok(gone)
+}
+
+/// All that was said and done in a run that is over.
+async fn take_out_whole(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    for kept in forgetting::history_of(tx, run).await? {
+        blank(tx, kept).await?;
+    }
+    forgetting::blank(tx, run).await?;
+    Ok(take_out(tx, run, Part::Journal).await? && forgetting::is_delivered(tx, run).await?)
+}
+
+async fn blank(tx: &mut Tx, mut kept: Kept) -> Result<(), StoreError> {
+    let Ok(message) = serde_json::from_str::<Message>(&kept.body) else {
+        // What cannot be read is left out of every history, and stays so.
+        kept.body = String::new();
+        return forgetting::rewrite(tx, &kept, FORGOTTEN, 0).await;
+    };
+    let blanked = without_words(message);
+    kept.body = encode(&blanked)?;
+    let tokens = i64::try_from(tokens::message(&blanked)).unwrap_or(i64::MAX);
+    forgetting::rewrite(tx, &kept, &blanked.text(), tokens).await
+}
+
+fn encode(message: &Message) -> Result<String, StoreError> {
+    serde_json::to_string(message).map_err(|error| StoreError::Database(error.to_string()))
+}
+
+/// The same message without its words. Whether it has words stays, as messages without any are left out of some
+/// histories; calls stay, as their results refer to them.
+pub(super) fn without_words(message: Message) -> Message {
+    match message {
+        Message::User { .. } => Message::user(FORGOTTEN),
+        Message::Assistant { parts } => {
+            let has_words =
+                parts.iter().any(|part| matches!(part, ReplyPart::Text { text } if !text.trim().is_empty()));
+            let text = if has_words { FORGOTTEN } else { "" };
+            let calls = parts.into_iter().filter_map(|part| match part {
+                ReplyPart::Call(call) => Some(ToolCall { arguments: "{}".to_owned(), ..call }),
+                ReplyPart::Text { .. } | ReplyPart::Sealed(_) => None,
+            });
+            Message::assistant(text, calls.collect())
+        }
+        Message::Tool(mut result) => {
+            FORGOTTEN.clone_into(&mut result.text);
+            Message::Tool(result)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Two who turn out to be one person.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::people::birthday::Birthday;
+use crate::people::change::{Whose, rekey, store};
+use crate::people::names::fold;
+use crate::people::{IDENTITIES_MAX, Identity, PeopleError, Person, settled};
+use hob_core::domain::ids::UserId;
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, millis, people, remembered};
+
+/// Makes two people one: what one is known by and what is known of them is the other's now. Once more changes nothing.
+#[derive(Debug, Clone)]
+pub struct Merge {
+    /// Where.
+    pub whose: Whose,
+    /// Who goes.
+    pub from: String,
+    /// Who stays.
+    pub into: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Merge {
+    async fn merge(&self, tx: &mut Tx) -> Result<Person, PeopleError> {
+        let from = self.whose.person(tx, &self.from).await?;
+        let into = self.whose.person(tx, &self.into).await?;
+        if from.id == into.id {
+            return Ok(into);
+        }
+        let both = join(&from, &into)?;
+        people::move_identities(tx, from.id, into.id).await?;
+        rekey(tx, &from, &into, millis(self.at)).await?;
+        remembered::delete_person(tx, from.id).await?;
+        store(tx, &into, &both, self.at).await?;
+        Ok(both)
+    }
+}
+
+#[async_trait]
+impl Statement for Merge {
+    type Output = Result<Person, PeopleError>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        settled(self.merge(tx).await)
+    }
+}
+
+/// Two as one; what is known of `into` goes before.
+///
+/// # Errors
+/// When they cannot be one.
+pub(super) fn join(from: &Person, into: &Person) -> Result<Person, PeopleError> {
+    let apart = |why: String| PeopleError::Apart { from: from.name.clone(), into: into.name.clone(), why };
+    let birthday = join_birthdays(from.birthday, into.birthday).map_err(apart)?;
+    let user = join_users(from, into).map_err(apart)?;
+    let mut identities = into.identities.clone();
+    let old_name = Identity { kind: Identity::NAME.to_owned(), value: from.name.clone() };
+    for identity in from.identities.iter().chain([&old_name]) {
+        let same = |known: &Identity| known.kind == identity.kind && fold(&known.value) == fold(&identity.value);
+        let is_name = identity.kind == Identity::NAME && fold(&identity.value) == fold(&into.name);
+        if !is_name && !identities.iter().any(same) {
+            identities.push(identity.clone());
+        }
+    }
+    if identities.len() > IDENTITIES_MAX {
+        return Err(PeopleError::TooManyIdentities);
+    }
+    let relation = into.relation.clone().or_else(|| from.relation.clone());
+    Ok(Person { relation, birthday, user, identities, ..into.clone() })
+}
+
+/// The birthday that tells more, unless they are of two days.
+fn join_birthdays(from: Option<Birthday>, into: Option<Birthday>) -> Result<Option<Birthday>, String> {
+    let (Some(one), Some(other)) = (from, into) else { return Ok(into.or(from)) };
+    let joined = other.joined(one);
+    let differ = || format!("one was born on {}, the other on {}", other.in_words(), one.in_words());
+    joined.map(Some).ok_or_else(differ)
+}
+
+fn join_users(from: &Person, into: &Person) -> Result<Option<(UserId, String)>, String> {
+    match (&from.user, &into.user) {
+        (Some((one, first)), Some((other, second))) if one != other => {
+            Err(format!("one is Hob's user {second}, the other {first}"))
+        }
+        (one, other) => Ok(other.clone().or_else(|| one.clone())),
+    }
+}

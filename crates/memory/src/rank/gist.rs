@@ -1,0 +1,203 @@
+//! What is kept of a text for ranking, so that no text is read again: the stems of its words, and how it is said.
+
+use crate::rank::words::{stems, words};
+
+/// A text in short.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gist {
+    /// Its stems in order, as [`hash`] tells them apart.
+    pub stems: Vec<u32>,
+    /// How it is said.
+    pub manner: Manner,
+}
+
+/// How something is said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// It asks.
+    pub asks: bool,
+    /// It tells when.
+    pub tells_time: bool,
+    /// It tells how many.
+    pub tells_number: bool,
+}
+
+impl Gist {
+    /// Of this text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self { stems: stems(text).map(|stem| hash(&stem)).collect(), manner: Manner::of(text) }
+    }
+
+    /// The stems as they are stored.
+    #[must_use]
+    pub fn stem_bytes(&self) -> Vec<u8> {
+        self.stems.iter().flat_map(|stem| stem.to_le_bytes()).collect()
+    }
+}
+
+/// What [`Gist::stem_bytes`] wrote.
+#[must_use]
+pub fn read_stems(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks::<4>().0.iter().map(|stem| u32::from_le_bytes(*stem)).collect()
+}
+
+/// A stem as a number (FNV-1a): two that share one are a matter of billions.
+#[must_use]
+pub fn hash(stem: &str) -> u32 {
+    stem.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+impl Manner {
+    /// Of this text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let words: Vec<String> = words(text).collect();
+        let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+        let tells_number = words.iter().any(|word| is_number(word)) || has(NUMBERS);
+        Self { asks: text.contains('?'), tells_time: has(TIMES), tells_number }
+    }
+
+    /// As it is stored.
+    #[must_use]
+    pub fn to_bits(self) -> i64 {
+        i64::from(self.asks) | i64::from(self.tells_time) << 1 | i64::from(self.tells_number) << 2
+    }
+
+    /// What [`Self::to_bits`] gave.
+    #[must_use]
+    pub fn from_bits(bits: i64) -> Self {
+        Self { asks: bits & 1 != 0, tells_time: bits & 2 != 0, tells_number: bits & 4 != 0 }
+    }
+}
+
+/// Whether a word of a question that speaks of days says no more than when: one of nothing else asks for all of a day.
+#[must_use]
+pub fn is_of_time(word: &str) -> bool {
+    let ordinal = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
+    is_number(ordinal) || [TIMES, NUMBERS, AT_LARGE].iter().any(|list| list.contains(&word))
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Words of time, in English and German.
+const TIMES: &[&str] = &[
+    "ago",
+    "april",
+    "august",
+    "day",
+    "days",
+    "december",
+    "dezember",
+    "februar",
+    "february",
+    "freitag",
+    "friday",
+    "gestern",
+    "heute",
+    "jahr",
+    "jahre",
+    "januar",
+    "january",
+    "july",
+    "juli",
+    "june",
+    "juni",
+    "last",
+    "letzte",
+    "letzten",
+    "mai",
+    "march",
+    "marz",
+    "mittwoch",
+    "monat",
+    "monate",
+    "monday",
+    "montag",
+    "month",
+    "months",
+    "morgen",
+    "next",
+    "november",
+    "october",
+    "oktober",
+    "recently",
+    "samstag",
+    "saturday",
+    "september",
+    "since",
+    "sonntag",
+    "sunday",
+    "thursday",
+    "today",
+    "tomorrow",
+    "tonight",
+    "tuesday",
+    "wednesday",
+    "week",
+    "weekend",
+    "weeks",
+    "woche",
+    "wochen",
+    "year",
+    "years",
+    "yesterday",
+    "yet",
+];
+
+/// Beside a day: the month that is a verb elsewhere, and what asks for all that there was.
+const AT_LARGE: &[&str] = &["evening", "gemacht", "happen", "happened", "los", "may", "night", "passiert"];
+
+/// Small numbers in words, in English and German.
+const NUMBERS: &[&str] = &[
+    "acht", "couple", "drei", "eight", "five", "four", "funf", "many", "neun", "nine", "once", "one", "sechs", "seven",
+    "sieben", "six", "ten", "three", "twice", "two", "vier", "zehn", "zwei",
+];
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn n8_a_gist_is_stored_as_it_is() {
+        for text in ["", "Where are the 3 dogs?", "gestern, zwei"] {
+            let gist = Gist::of(text);
+            assert_eq!(read_stems(&gist.stem_bytes()), gist.stems, "{text}");
+            assert_eq!(Manner::from_bits(gist.manner.to_bits()), gist.manner, "{text}");
+        }
+        assert_eq!(Gist::of("Running dogs").stems, [hash("run"), hash("dog")]);
+    }
+
+    #[test]
+    fn e5_manner_is_a_table() {
+        let table = [
+            ("", (false, false, false)),
+            ("Where is it?", (true, false, false)),
+            ("we met last Tuesday", (false, true, false)),
+            ("drei Hunde", (false, false, true)),
+            ("in May 2024?", (true, false, true)),
+        ];
+        for (text, (asks, tells_time, tells_number)) in table {
+            assert_eq!(Manner::of(text), Manner { asks, tells_time, tells_number }, "{text}");
+        }
+    }
+
+    #[test]
+    fn e5_what_only_says_when_is_a_table() {
+        let of_time = ["8th", "2024", "may", "gestern", "two", "weeks", "happened", "passiert"];
+        assert!(of_time.iter().all(|word| is_of_time(word)));
+        assert!(!["dog", "th", "", "maybe"].iter().any(|word| is_of_time(word)));
+        assert!(!Manner::of("you may happen to see her").tells_time);
+    }
+
+    proptest! {
+        #[test]
+        fn e5_any_bytes_can_be_read(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            prop_assert_eq!(read_stems(&bytes).len(), bytes.len() / 4);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What is near a question in meaning.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::embedding::Embedded;
+use crate::embedding::error::EmbedError;
+use crate::nearby::Serving;
+use crate::rank::features::tells;
+use crate::rank::late::TokenSigns;
+use crate::recall::{Memory, Question, ids};
+use crate::vectors::bits;
+use crate::vectors::bytes::rescore;
+use hob_store::error::StoreError;
+use hob_store::recall::{self as rows, MeaningRow};
+use hob_store::{Statement, Tx};
+
+/// How long the question's own vector may take: a server that hangs costs the meaning, not the recall.
+const DEADLINE: Duration = Duration::from_millis(1_500);
+/// How many of the index's candidates are looked at closely: enough for the hundred nearest (docs/decisions/0004). What is
+/// small enough is looked at whole, as reading it costs little.
+const CANDIDATES: std::ops::RangeInclusive<usize> = 500..=1_000;
+/// From so many on, only one of so many is.
+const FEWER_FROM: usize = 20_000;
+const ONE_OF: usize = 200;
+
+/// A question as the embedder sees it.
+#[derive(Clone)]
+pub struct Meant {
+    /// Who made it, and the index of what they made.
+    pub serving: Arc<Serving>,
+    /// Its vector.
+    pub vector: Vec<f32>,
+    /// The signs of its tokens.
+    pub tokens: TokenSigns,
+}
+
+impl Memory {
+    /// The meaning of the question, if there is an embedding that tells it in time.
+    pub async fn meant(&self, question: &Question) -> Option<Meant> {
+        let serving = self.nearby.serving()?;
+        match tokio::time::timeout(DEADLINE, embed(&serving, &question.text)).await {
+            Ok(Ok((vector, tokens))) => Some(Meant { serving, vector, tokens }),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "recall goes by words alone: the question could not be embedded");
+                None
+            }
+            Err(_) => {
+                let after_ms = DEADLINE.as_millis();
+                tracing::warn!(after_ms, "recall goes by words alone: the question was not embedded in time");
+                None
+            }
+        }
+    }
+
+    /// What the index finds near it, looked at closely, the nearest first: memories and cosines.
+    pub(super) async fn nearest(
+        &self,
+        question: &Question,
+        meant: Option<&Meant>,
+    ) -> Result<Vec<(i64, f32)>, StoreError> {
+        let Some(Meant { serving, vector, .. }) = meant else { return Ok(Vec::new()) };
+        let near = {
+            let index = serving.index.read().unwrap_or_else(PoisonError::into_inner);
+            let all = question.scopes.iter().map(|scope| index.len(*scope)).sum();
+            index.nearest(&bits::of(vector), &question.scopes, candidates(all))
+        };
+        let mut wanted: Vec<i64> = near.into_iter().map(|near| near.id).collect();
+        // In the order in which they lie in the file.
+        wanted.sort_unstable();
+        let vectors = Vectors { model: serving.model, ids: ids(wanted) };
+        let rows = self.store.read(vectors).await?;
+        Ok(rescore(vector, rows.iter().map(|row| (row.id, row.bytes.as_slice())), rows.len()))
+    }
+}
+
+/// How many of so many are looked at closely.
+fn candidates(all: usize) -> usize {
+    if all < FEWER_FROM { *CANDIDATES.end() } else { (all / ONE_OF).clamp(*CANDIDATES.start(), *CANDIDATES.end()) }
+}
+
+async fn embed(serving: &Serving, text: &str) -> Result<(Vec<f32>, TokenSigns), EmbedError> {
+    let texts = [text.to_owned()];
+    if let Some(embedded) = serving.embedder.embed_tokens(&texts).await? {
+        let of_one = |one: Embedded| {
+            let tokens = telling(&one, text, 0);
+            (one.vector, tokens)
+        };
+        return embedded.into_iter().next().map(of_one).ok_or_else(nothing);
+    }
+    let vector = serving.embedder.embed(&texts).await?.into_iter().next().ok_or_else(nothing)?;
+    Ok((vector, TokenSigns::default()))
+}
+
+fn nothing() -> EmbedError {
+    EmbedError::Malformed("no vector came back".to_owned())
+}
+
+/// The signs of the tokens of `text` from `own` on that tell something.
+#[must_use]
+pub fn telling(embedded: &Embedded, text: &str, own: usize) -> TokenSigns {
+    let tells = |range: std::ops::Range<usize>| range.start >= own && text.get(range).is_some_and(tells);
+    let kept = embedded.tokens.iter().filter(|token| tells(token.range.clone()));
+    TokenSigns::new(kept.map(|token| token.vector.as_slice()))
+}
+
+/// Reads vectors.
+pub(super) struct Vectors {
+    pub(super) model: i64,
+    /// As the query takes them.
+    pub(super) ids: String,
+}
+
+#[async_trait]
+impl Statement for Vectors {
+    type Output = Vec<MeaningRow>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<MeaningRow>, StoreError> {
+        rows::vectors(tx, self.model, &self.ids).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e5_a_small_store_is_looked_at_whole_and_a_large_one_at_its_best() {
+        let table = [(0, 1_000), (1_000, 1_000), (19_999, 1_000), (20_000, 500), (100_000, 500), (160_000, 800)];
+        for (all, expected) in table.into_iter().chain([(1_000_000, 1_000)]) {
+            assert_eq!(candidates(all), expected, "{all}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Recall: what is known that bears on a question, from the scopes that may be seen.
+//!
+//! Two searches bring candidates ([`words`], [`meaning`]), beside what matters, what was said last and what was said on the
+//! days that are asked about. [`pool`] loads their episodes and ranks them, [`fuse`] chooses, [`tell`] words it.
+//! Never: a memory of another scope, not even as a neighbour.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::nearby::Nearby;
+use crate::rank::features::looked_for;
+use crate::rank::gist::hash;
+use crate::rank::words::{is_stop_word, words as words_of};
+use crate::recall::fuse::{Candidate, Chosen, Fit};
+use crate::recall::legs::Legs;
+use crate::recall::meaning::Meant;
+use crate::recall::pool::Pool;
+use crate::recall::tell::Tell;
+use crate::recall::words::ByWords;
+use hob_core::domain::ids::{FactId, MemoryId, SessionId};
+use hob_core::domain::memory::{Leg, Scope};
+use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::principal::Role;
+use hob_store::Store;
+use hob_store::error::StoreError;
+
+pub mod fuse;
+pub mod legs;
+pub mod meaning;
+mod pool;
+mod tell;
+#[cfg(test)]
+mod tests;
+mod words;
+
+/// The most words of a question that are searched for.
+const WORDS_MAX: usize = 16;
+/// The cosine from which words are found that have none of those that are searched for.
+const SAME_MEANING: f32 = 0.4;
+/// Where these stand among what a memory's score is made of: the nearness of its day, and that it asks.
+const DAY: usize = 6;
+const ASKS: usize = 9;
+
+/// How much may be recalled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecallLimits {
+    /// Memories at once (row E5).
+    pub fragments: usize,
+    /// Their tokens in all, as counted here.
+    pub tokens: u64,
+    /// Facts at once.
+    pub facts: usize,
+}
+
+impl Default for RecallLimits {
+    fn default() -> Self {
+        Self { fragments: 5, tokens: 800, facts: 100 }
+    }
+}
+
+/// The household's memory.
+#[derive(Clone)]
+pub struct Memory {
+    /// Where it is kept.
+    pub store: Store,
+    /// What is near a question in meaning, where there is an embedding.
+    pub nearby: Arc<Nearby>,
+    /// In which "last Tuesday" is meant.
+    pub zone: TimeZone,
+    /// How much at once.
+    pub limits: RecallLimits,
+}
+
+/// A question to memory.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// In a person's words.
+    pub text: String,
+    /// Where may be looked: `policy::memory::visible`.
+    pub scopes: Vec<Scope>,
+    /// What is in front of the model anyway.
+    pub window: Option<Window>,
+    /// How much is wanted at most.
+    pub limits: RecallLimits,
+    /// When it is asked.
+    pub now: Timestamp,
+}
+
+/// Messages that go along with a request, by their ordinals in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// The conversation.
+    pub session: SessionId,
+    /// The first.
+    pub from: i64,
+    /// The last.
+    pub through: i64,
+}
+
+/// Something recalled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fragment {
+    /// The memory.
+    pub memory: MemoryId,
+    /// Who said it.
+    pub speaker: String,
+    /// What, and what it makes sense with: words said just before it, each with who said them.
+    pub text: String,
+    /// What was said before it that it needs, or Hob's question that it answers.
+    pub before: Option<String>,
+    /// When.
+    pub at: Timestamp,
+    /// What brought it up.
+    pub leg: Leg,
+    /// How well it fits.
+    pub score: f64,
+    /// What each signal brought to that.
+    pub parts: Vec<(&'static str, f64)>,
+    /// Who of those that said it may not instruct (row N6).
+    pub taint: Taint,
+}
+
+/// A fact that bears on the question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownFact {
+    /// The fact.
+    pub fact: FactId,
+    /// What it is about.
+    pub key: String,
+    /// What is known.
+    pub value: String,
+    /// Since when.
+    pub at: Timestamp,
+    /// How well it fits.
+    pub score: f64,
+    /// What it rests on that nobody vouches for (row N6).
+    pub taint: Taint,
+}
+
+/// How memories were looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// By words and by meaning.
+    WordsAndMeaning,
+    /// By words alone, as there is no embedding now.
+    Words,
+}
+
+/// What was recalled, the best first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recollection {
+    /// Things said; none is a good answer.
+    pub fragments: Vec<Fragment>,
+    /// How they were looked for.
+    pub means: Means,
+}
+
+impl Memory {
+    /// A memory that goes by words alone, with the usual limits.
+    #[must_use]
+    pub fn by_words(store: Store, zone: TimeZone) -> Self {
+        Self { store, nearby: Arc::default(), zone, limits: RecallLimits::default() }
+    }
+
+    /// What bears on the question.
+    ///
+    /// # Errors
+    /// When the database fails. An embedding that fails costs the meaning, not the recall.
+    pub async fn recall(&self, question: &Question) -> Result<Recollection, StoreError> {
+        let meant = self.meant(question).await;
+        self.recall_meant(question, meant.as_ref()).await
+    }
+
+    /// What bears on the question, whose meaning is known, or is left out.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn recall_meant(&self, question: &Question, meant: Option<&Meant>) -> Result<Recollection, StoreError> {
+        let pool = self.ranked(question, meant).await?;
+        self.told(question, fuse::fused(&pool, question.limits.fragments), meant.is_some()).await
+    }
+
+    /// What somebody finds who searches: each has one of the words, means the same, or was said on the day. An answer has
+    /// use for what stands beside that as well; who wants to see or forget something has not.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn search(&self, question: &Question) -> Result<Recollection, StoreError> {
+        Ok(self.search_by_legs(question).await?.0)
+    }
+
+    /// The same, and how each way of looking ranks what is found.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn search_by_legs(&self, question: &Question) -> Result<(Recollection, Legs), StoreError> {
+        let meant = self.meant(question).await;
+        let near = self.nearest(question, meant.as_ref()).await?;
+        let near: HashSet<i64> = near.into_iter().filter(|(_, like)| *like >= SAME_MEANING).map(|(id, _)| id).collect();
+        let wanted: Vec<u32> = looked_for(&question.text, &[]).iter().map(|stem| hash(stem)).collect();
+        let is_of_day = |one: &Candidate| one.fit == Fit::Well && one.parts[DAY] > 0.0;
+        let has_word = |one: &Candidate| wanted.iter().any(|stem| one.stems.contains(stem));
+        let is_found = |one: &Candidate| near.contains(&one.memory) || has_word(one) || is_of_day(one);
+        let pool = self.ranked(question, meant.as_ref()).await?;
+        let legs = legs::of(&pool);
+        // Who asked the same before said nothing about it.
+        let (asking, telling): (Vec<_>, Vec<_>) =
+            pool.into_iter().filter(is_found).partition(|one| one.parts[ASKS] != 0.0);
+        let found = telling.into_iter().chain(asking).take(question.limits.fragments);
+        let chosen = found.map(|candidate| Chosen { candidate, leg: Leg::Relevance }).collect();
+        Ok((self.told(question, chosen, meant.is_some()).await?, legs))
+    }
+
+    async fn told(&self, question: &Question, chosen: Vec<Chosen>, meant: bool) -> Result<Recollection, StoreError> {
+        let tell = Tell { chosen, scopes: list(&question.scopes), limits: question.limits };
+        let means = if meant { Means::WordsAndMeaning } else { Means::Words };
+        Ok(Recollection { fragments: self.store.read(tell).await?, means })
+    }
+
+    /// All that may bear on the question, the best first, before anything is left out: for the benchmark, and for those who
+    /// want to see why.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn ranked(&self, question: &Question, meant: Option<&Meant>) -> Result<Vec<Candidate>, StoreError> {
+        if question.scopes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let by_words = ByWords { question: question.clone(), zone: self.zone.clone() };
+        // The statement is on its way to the database's thread before this one looks at the signs.
+        let (found, near) = futures::join!(self.store.read(by_words), self.nearest(question, meant));
+        let (found, near) = (found?, near?);
+        let pool = Pool { near, meant: meant.cloned(), scopes: list(&question.scopes), zone: self.zone.clone(), found };
+        pool.ranked(&self.store).await
+    }
+}
+
+/// What is remembered of this speaker taints whoever reads it, if they may not instruct (row N6). `origin` is as stored.
+#[must_use]
+pub fn said_by(origin: &str, speaker: &str) -> Taint {
+    let guests = (origin == Role::Guest.as_str()).then(|| Source::new(Origin::Guest, speaker));
+    guests.into_iter().collect()
+}
+
+/// As the queries take it.
+pub(super) fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
+    let values: Vec<String> = values.into_iter().map(|value| format!("\"{}\"", value.to_string())).collect();
+    format!("[{}]", values.join(","))
+}
+
+/// Ids as the queries take them.
+fn ids(values: impl IntoIterator<Item = i64>) -> String {
+    let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+    format!("[{}]", values.join(","))
+}
+
+/// FTS5's query for the words that matter in `text`, in these columns and within `scopes`; none if no word does, or nothing may be seen.
+#[must_use]
+pub fn match_expression(text: &str, scopes: &[Scope], columns: &str) -> Option<String> {
+    let telling = words_of(text).filter(|word| !is_stop_word(word)).take(WORDS_MAX);
+    let words: Vec<String> = telling.map(|word| format!("\"{word}\"")).collect();
+    let scopes: Vec<String> = scopes.iter().map(|scope| format!("\"{scope}\"")).collect();
+    let both = !words.is_empty() && !scopes.is_empty();
+    both.then(|| format!("scope : ({}) AND {columns} : ({})", scopes.join(" OR "), words.join(" OR ")))
+}

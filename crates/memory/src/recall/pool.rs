@@ -1,0 +1,285 @@
+//! What was found, with all that stands around it, ranked.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::rank::features::{self, NEIGHBOURS, Session, Turn, describe};
+use crate::rank::gist::{Gist, Manner, read_stems};
+use crate::rank::late::TokenSigns;
+use crate::rank::lexical::{Counts, Term};
+use crate::rank::mix::ranked;
+use crate::recall::fuse::{Candidate, Standing, fit};
+use crate::recall::ids;
+use crate::recall::meaning::{Meant, Vectors};
+use crate::recall::words::Found;
+use crate::vectors::bytes::Stored;
+use hob_store::error::StoreError;
+use hob_store::recall::{self as rows, MeaningRow, Place, TurnRow, Words};
+use hob_store::{Statement, Store, Tx};
+
+/// How many candidates the words bring, and as many the vectors.
+const OF_EACH: usize = 100;
+/// How much is ranked: a lot that lies together fits, of what is scattered the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Room {
+    /// Turns that are ranked.
+    candidates: usize,
+    /// Turns that are loaded, with those around them.
+    turns: i64,
+}
+
+/// Of so many memories or more, fewer are ranked: reading what is scattered over a large file is most of the time.
+const LARGE: i64 = 20_000;
+const OF_SMALL: Room = Room { candidates: 600, turns: 3_000 };
+const OF_LARGE: Room = Room { candidates: 400, turns: 2_000 };
+
+/// What was found, to be ranked.
+pub(super) struct Pool {
+    pub(super) found: Found,
+    /// What is near in meaning, the nearest first.
+    pub(super) near: Vec<(i64, f32)>,
+    pub(super) meant: Option<Meant>,
+    /// As the queries take them.
+    pub(super) scopes: String,
+    pub(super) zone: TimeZone,
+}
+
+/// Reads the episodes of what was found.
+struct Episodes(Arc<Pool>);
+
+#[async_trait]
+impl Statement for Episodes {
+    type Output = Vec<Session>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Session>, StoreError> {
+        let pool = &self.0;
+        let anchors = pool.anchors(tx).await?;
+        if anchors.is_empty() {
+            return Ok(Vec::new());
+        }
+        let episodes: HashMap<i64, i64> = anchors.iter().map(|place| (place.episode, place.began_at)).collect();
+        let turns = rows::turns(tx, &in_order(episodes.keys().copied()), &pool.scopes).await?;
+        let anchors: HashSet<i64> = anchors.iter().map(|place| place.id).collect();
+        let sessions = turns
+            .chunk_by(|one, next| one.episode == next.episode)
+            .map(|turns| pool.session(turns, episodes.get(&turns[0].episode).copied(), &anchors))
+            .collect();
+        Ok(sessions)
+    }
+}
+
+/// Reads the signs of tokens.
+struct Signs {
+    model: i64,
+    ids: String,
+}
+
+#[async_trait]
+impl Statement for Signs {
+    type Output = Vec<MeaningRow>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<MeaningRow>, StoreError> {
+        rows::token_signs(tx, self.model, &self.ids).await
+    }
+}
+
+impl Pool {
+    /// What brings its neighbourhood into the pool, the best of each kind first, as much as there is room for.
+    async fn anchors(&self, tx: &mut Tx) -> Result<Vec<Place>, StoreError> {
+        let found = &self.found;
+        let near = self.near.iter().filter(|(id, cosine)| *cosine > 0.0 && !found.window.contains(id)).take(OF_EACH);
+        let near: Vec<i64> = near.map(|(id, _)| *id).collect();
+        let standing = found.pinned.iter().chain(&found.important).chain(&found.recent);
+        let sure: Vec<i64> = standing.copied().filter(|id| !found.window.contains(id)).collect();
+        let all: Vec<i64> = [&near, &found.hits, &sure, &found.of_days].into_iter().flatten().copied().collect();
+        if all.is_empty() {
+            return Ok(Vec::new());
+        }
+        let placed = rows::places(tx, &in_order(all), &self.scopes).await?;
+        let hits: HashSet<i64> = found.hits.iter().copied().collect();
+        let (texts, places): (Vec<_>, Vec<_>) =
+            placed.into_iter().map(|(place, words)| ((place.id, stems_of(&words)), (place.id, place))).unzip();
+        let hits = best_by_words(&found.terms, texts.into_iter().filter(|(id, _)| hits.contains(id)).collect());
+        let places: HashMap<i64, Place> = places.into_iter().collect();
+        let mut order = sure;
+        let days: Vec<i64> = found.of_days.iter().copied().filter(|id| !found.window.contains(id)).collect();
+        for at in 0..OF_EACH {
+            order.extend([&hits, &near, &days].into_iter().filter_map(|leg| leg.get(at)));
+        }
+        let room = if found.all < LARGE { OF_SMALL } else { OF_LARGE };
+        Ok(room_for(room, order.iter().filter_map(|id| places.get(id)).copied()))
+    }
+
+    fn session(&self, turns: &[TurnRow], began_at: Option<i64>, anchors: &HashSet<i64>) -> Session {
+        let is_anchor: Vec<bool> = turns.iter().map(|turn| anchors.contains(&turn.id)).collect();
+        let turn = |(at, row): (usize, &TurnRow)| {
+            let around = at.saturating_sub(NEIGHBOURS)..turns.len().min(at + NEIGHBOURS + 1);
+            Turn {
+                id: row.id,
+                speaker: row.speaker.clone(),
+                gist: gist_of(row),
+                is_asked_for: row.is_asked_for,
+                is_candidate: is_anchor[around].contains(&true) && !self.found.window.contains(&row.id),
+                ..Turn::default()
+            }
+        };
+        let began_at = began_at.and_then(|at| Timestamp::from_millisecond(at).ok()).unwrap_or(Timestamp::UNIX_EPOCH);
+        Session {
+            day: began_at.to_zoned(self.zone.clone()).date(),
+            turns: turns.iter().enumerate().map(turn).collect(),
+        }
+    }
+
+    /// All that may bear on the question, the best first.
+    pub(super) async fn ranked(self, store: &Store) -> Result<Vec<Candidate>, StoreError> {
+        let pool = Arc::new(self);
+        let mut sessions = store.read(Episodes(Arc::clone(&pool))).await?;
+        pool.give_meaning(store, &mut sessions).await?;
+        Ok(pool.rank(&sessions))
+    }
+
+    /// Reads what the model made of the candidates and, for late interaction, of those around them: side by side, as they
+    /// are most of what is read.
+    async fn give_meaning(&self, store: &Store, sessions: &mut [Session]) -> Result<(), StoreError> {
+        let Some(Meant { serving, vector, tokens }) = &self.meant else { return Ok(()) };
+        let known: HashMap<i64, f32> = self.near.iter().copied().collect();
+        let (unknown, around) = wanted(sessions, &known);
+        let around = if *tokens == TokenSigns::default() { "[]".to_owned() } else { in_order(around) };
+        let (vectors, signs) = futures::join!(
+            store.read(Vectors { model: serving.model, ids: in_order(unknown) }),
+            store.read(Signs { model: serving.model, ids: around })
+        );
+        let cosine = |bytes: &[u8]| Some(Stored::read(bytes, vector.len())?.dot(vector));
+        let read: HashMap<i64, f32> =
+            vectors?.iter().filter_map(|row| Some((row.id, cosine(&row.bytes)?))).chain(known).collect();
+        let signs = signs?;
+        let mut signs: HashMap<i64, TokenSigns> =
+            signs.iter().filter_map(|row| Some((row.id, TokenSigns::read(&row.bytes, vector.len())?))).collect();
+        for turn in sessions.iter_mut().flat_map(|session| &mut session.turns) {
+            turn.cosine = read.get(&turn.id).map(|&cosine| f64::from(cosine));
+            turn.tokens = signs.remove(&turn.id).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn rank(&self, sessions: &[Session]) -> Vec<Candidate> {
+        let found = &self.found;
+        let question = features::Question {
+            text: found.text.clone(),
+            terms: found.terms.clone(),
+            days: found.days.clone(),
+            tokens: self.meant.as_ref().map(|meant| meant.tokens.clone()).unwrap_or_default(),
+        };
+        let described = describe(&question, sessions);
+        let fits: HashMap<i64, _> = described.iter().map(|one| (one.id, fit(one, &question))).collect();
+        let turns = sessions.iter().flat_map(|session| &session.turns);
+        let said: HashMap<i64, &Gist> = turns.map(|turn| (turn.id, &turn.gist)).collect();
+        let candidate = |ranked: crate::rank::mix::Ranked| Candidate {
+            memory: ranked.id,
+            score: ranked.score,
+            parts: ranked.parts,
+            fit: fits[&ranked.id],
+            standing: Standing {
+                is_pinned: found.pinned.contains(&ranked.id),
+                is_important: found.important.contains(&ranked.id),
+                is_recent: found.recent.contains(&ranked.id),
+            },
+            stems: said.get(&ranked.id).map(|gist| gist.stems.clone()).unwrap_or_default(),
+        };
+        ranked(&described).into_iter().map(candidate).collect()
+    }
+}
+
+/// The candidates whose likeness is not known, and all that takes part in late interaction.
+fn wanted(sessions: &[Session], known: &HashMap<i64, f32>) -> (Vec<i64>, Vec<i64>) {
+    let (mut unknown, mut around) = (Vec::new(), Vec::new());
+    for session in sessions {
+        let is_candidate: Vec<bool> = session.turns.iter().map(|turn| turn.is_candidate).collect();
+        for (at, turn) in session.turns.iter().enumerate() {
+            let near = at.saturating_sub(NEIGHBOURS)..is_candidate.len().min(at + NEIGHBOURS + 1);
+            if is_candidate[near].contains(&true) {
+                around.push(turn.id);
+            }
+            if turn.is_candidate && !known.contains_key(&turn.id) {
+                unknown.push(turn.id);
+            }
+        }
+    }
+    (unknown, around)
+}
+
+/// Ids as the queries take them, each once and in the order in which they lie in the file: it is read in half the time.
+fn in_order(wanted: impl IntoIterator<Item = i64>) -> String {
+    let wanted: BTreeSet<i64> = wanted.into_iter().collect();
+    ids(wanted)
+}
+
+fn stems_of(words: &Words) -> Vec<u32> {
+    match words {
+        Words::Stems(bytes) => read_stems(bytes),
+        Words::Text(text) => Gist::of(text).stems,
+    }
+}
+
+fn gist_of(row: &TurnRow) -> Gist {
+    match &row.words {
+        Words::Stems(bytes) => {
+            Gist { stems: read_stems(bytes), manner: row.manner.map(Manner::from_bits).unwrap_or_default() }
+        }
+        Words::Text(text) => Gist::of(text),
+    }
+}
+
+/// The best by BM25, of equal ones the newer.
+fn best_by_words(terms: &[Term], texts: Vec<(i64, Vec<u32>)>) -> Vec<i64> {
+    let words: usize = texts.iter().map(|(_, stems)| stems.len()).sum();
+    let average = words as f64 / texts.len().max(1) as f64;
+    let score = |stems: &[u32]| Counts::count(terms, stems).bm25(terms, average);
+    let mut scored: Vec<(i64, f64)> = texts.iter().map(|(id, stems)| (*id, score(stems))).collect();
+    scored.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    scored.into_iter().take(OF_EACH).map(|(id, _)| id).collect()
+}
+
+/// As many, with what stands around them, as may be ranked.
+fn room_for(room: Room, order: impl Iterator<Item = Place>) -> Vec<Place> {
+    let mut around: HashSet<(i64, i64)> = HashSet::new();
+    let mut turns: HashMap<i64, i64> = HashMap::new();
+    let mut sum = 0;
+    let mut kept = Vec::new();
+    let reach = NEIGHBOURS as i64;
+    for place in order {
+        let more = if turns.contains_key(&place.episode) { 0 } else { place.turns };
+        if around.len() >= room.candidates || (sum + more > room.turns && !kept.is_empty()) {
+            break;
+        }
+        sum += more;
+        turns.insert(place.episode, place.turns);
+        let near = (place.place - reach).max(1)..=(place.place + reach).min(place.turns);
+        around.extend(near.map(|at| (place.episode, at)));
+        kept.push(place);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e5_what_lies_together_has_room_and_of_what_is_scattered_the_best() {
+        let place = |id: i64, episode: i64, place: i64, turns: i64| Place { id, episode, place, turns, began_at: 0 };
+        let together: Vec<Place> = (1..=200).map(|id| place(id, id % 4, 1 + id / 4, 51)).collect();
+        for room in [OF_SMALL, OF_LARGE] {
+            assert_eq!(room_for(room, together.iter().copied()).len(), 200);
+            let scattered = (1..=400).map(|id| place(id, id, 5, 9));
+            assert_eq!(room_for(room, scattered).len(), room.candidates / 5);
+            let long = (1..=400).map(|id| place(id, id, 50, 100));
+            assert_eq!(room_for(room, long).len() as i64, room.turns / 100);
+            assert_eq!(room_for(room, [place(1, 1, 1, 9_999)].into_iter()).len(), 1);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What was chosen, in words: with what it needs before it, and no more than there is room for.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::passage::HOB;
+use crate::rank::mix::WEIGHTS;
+use crate::rank::select::{Choice, Piece, needs_before, select};
+use crate::recall::fuse::Chosen;
+use crate::recall::{Fragment, RecallLimits, ids, said_by};
+use hob_model::tokens;
+use hob_store::error::StoreError;
+use hob_store::recall::{self as rows, Told};
+use hob_store::{Statement, Tx};
+
+/// The most letters of one memory that are told: a page that somebody pasted leaves room for the others.
+const LETTERS_MAX: usize = 1_200;
+/// The same for what stands before it.
+const BEFORE_LETTERS_MAX: usize = 300;
+
+/// Reads what was chosen.
+pub(super) struct Tell {
+    pub(super) chosen: Vec<Chosen>,
+    /// As the query takes them.
+    pub(super) scopes: String,
+    pub(super) limits: RecallLimits,
+}
+
+#[async_trait]
+impl Statement for Tell {
+    type Output = Vec<Fragment>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Fragment>, StoreError> {
+        if self.chosen.is_empty() {
+            return Ok(Vec::new());
+        }
+        let wanted = ids(self.chosen.iter().map(|one| one.candidate.memory));
+        let told = rows::told(tx, &wanted, &self.scopes).await?;
+        Ok(fragments(&self.chosen, told, self.limits))
+    }
+}
+
+/// The chosen ones that are still there, each once, as many as there is room for.
+fn fragments(chosen: &[Chosen], told: Vec<Told>, limits: RecallLimits) -> Vec<Fragment> {
+    let mut told: HashMap<i64, Told> = told.into_iter().map(|told| (told.id.0, told)).collect();
+    let there = chosen.iter().filter_map(|one| Some(choice(one, told.get(&one.candidate.memory)?)));
+    let pieces = select(&there.collect::<Vec<_>>(), limits.fragments, limits.tokens);
+    let legs: HashMap<i64, &Chosen> = chosen.iter().map(|one| (one.candidate.memory, one)).collect();
+    let fragment = |piece: Piece| {
+        let (one, told) = (legs.get(&piece.id)?, told.remove(&piece.id)?);
+        Some(fragment(one, told, piece.before.is_some()))
+    };
+    pieces.into_iter().filter_map(fragment).collect()
+}
+
+/// Hob's question that it answers is a part of it; what another has said is told once.
+fn choice(chosen: &Chosen, told: &Told) -> Choice<u32> {
+    let of_asked = asked(told).as_deref().map_or(0, tokens::count);
+    let before = before(told);
+    Choice {
+        id: told.id.0,
+        before: told.before_id.map(|id| id.0),
+        needs_before: told.asked.is_none() && told.before.as_deref().is_some_and(|said| needs_before(&told.text, said)),
+        stems: chosen.candidate.stems.clone(),
+        tokens: tokens::count(&shortened(&told.text, LETTERS_MAX)) + of_asked,
+        tokens_before: before.as_deref().map_or(0, tokens::count),
+    }
+}
+
+fn fragment(chosen: &Chosen, told: Told, with_before: bool) -> Fragment {
+    let candidate = &chosen.candidate;
+    let parts = WEIGHTS.iter().zip(candidate.parts).filter(|(_, part)| *part != 0.0);
+    let mut taint = said_by(&told.origin, &told.speaker);
+    if let Some((origin, speaker)) = told.before_origin.as_deref().zip(told.before_speaker.as_deref()) {
+        taint.join(&said_by(origin, speaker));
+    }
+    Fragment {
+        memory: told.id,
+        taint,
+        text: shortened(&told.text, LETTERS_MAX),
+        before: asked(&told).or_else(|| before(&told).filter(|_| with_before)),
+        speaker: told.speaker,
+        at: Timestamp::from_millisecond(told.at).unwrap_or(Timestamp::UNIX_EPOCH),
+        leg: chosen.leg,
+        score: candidate.score,
+        parts: parts.map(|(weight, part)| (weight.name, part)).collect(),
+    }
+}
+
+/// Hob's question that it answers.
+fn asked(told: &Told) -> Option<String> {
+    told.asked.as_deref().map(|asked| format!("{HOB}: {}", shortened(asked, BEFORE_LETTERS_MAX)))
+}
+
+/// What stands before it.
+fn before(told: &Told) -> Option<String> {
+    let (speaker, said) = told.before_speaker.as_deref().zip(told.before.as_deref())?;
+    Some(format!("{speaker}: {}", shortened(said, BEFORE_LETTERS_MAX)))
+}
+
+/// The beginning, where it is too long.
+fn shortened(text: &str, letters: usize) -> String {
+    match text.char_indices().nth(letters) {
+        Some((at, _)) => text.get(..at).unwrap_or_default().trim_end().to_owned() + " …",
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rank::features::FEATURES;
+    use crate::recall::fuse::{Candidate, Fit, Standing};
+    use hob_core::domain::ids::MemoryId;
+    use hob_core::domain::memory::Leg;
+
+    fn chosen(memory: i64) -> Chosen {
+        let candidate = Candidate {
+            memory,
+            score: 1.5,
+            parts: [0.0; FEATURES],
+            fit: Fit::Well,
+            standing: Standing::default(),
+            stems: vec![memory.unsigned_abs() as u32],
+        };
+        Chosen { candidate, leg: Leg::Relevance }
+    }
+
+    fn told(id: i64, text: &str, before: Option<(i64, &str)>, asked: Option<&str>) -> Told {
+        Told {
+            id: MemoryId(id),
+            speaker: "Anna".to_owned(),
+            origin: "user".to_owned(),
+            text: text.to_owned(),
+            asked: asked.map(str::to_owned),
+            before_id: before.map(|(id, _)| MemoryId(id)),
+            before_speaker: before.map(|_| "Ben".to_owned()),
+            before_origin: before.map(|_| "user".to_owned()),
+            before: before.map(|(_, said)| said.to_owned()),
+            at: 0,
+        }
+    }
+
+    fn limits(tokens: u64) -> RecallLimits {
+        RecallLimits { tokens, ..RecallLimits::default() }
+    }
+
+    fn texts(found: &[Fragment]) -> Vec<&str> {
+        found.iter().map(|one| one.text.as_str()).collect()
+    }
+
+    #[test]
+    fn e5_a_memory_comes_with_what_it_needs() {
+        let long = "it lies in the drawer below the oven";
+        let table = [
+            (told(1, long, Some((9, "I am home")), None), None),
+            (told(1, long, Some((9, "where is it?")), None), Some("Ben: where is it?")),
+            (told(1, "yes, do", Some((9, "shall I cook")), None), Some("Ben: shall I cook")),
+            (told(1, long, Some((9, "x?")), Some("Which key?")), Some("Hob: Which key?")),
+            (told(1, "yes", None, None), None),
+        ];
+        for (row, expected) in table {
+            let all = fragments(&[chosen(1), chosen(2)], vec![row, told(2, "another", None, None)], limits(800));
+            assert_eq!(all[0].before.as_deref(), expected, "{}", all[0].text);
+            assert_eq!(all.len(), 2);
+        }
+    }
+
+    #[test]
+    fn e5_nothing_is_told_twice() {
+        let rows = || vec![told(1, "yes, do", Some((2, "shall I cook")), None), told(2, "shall I cook", None, None)];
+        let found = fragments(&[chosen(1), chosen(2)], rows(), limits(800));
+        assert_eq!((texts(&found), found[0].before.as_deref()), (vec!["yes, do"], Some("Ben: shall I cook")));
+        let found = fragments(&[chosen(2), chosen(1)], rows(), limits(800));
+        assert_eq!((texts(&found), found[1].before.as_deref()), (vec!["shall I cook", "yes, do"], None));
+        let mut again = chosen(3);
+        again.candidate.stems = chosen(2).candidate.stems;
+        let rows = vec![told(2, "we cook", None, None), told(3, "we cooked", None, None), told(4, "x", None, None)];
+        let found = fragments(&[chosen(2), again, chosen(4)], rows, RecallLimits { fragments: 2, ..limits(800) });
+        assert_eq!(texts(&found), ["we cook", "x"], "what says the same leaves its place to the next");
+    }
+
+    #[test]
+    fn e5_what_has_no_room_is_left_out_and_what_is_gone_too() {
+        let rows = vec![told(1, &"word ".repeat(100), None, None), told(2, "a few words", None, None)];
+        let found = fragments(&[chosen(3), chosen(1), chosen(2)], rows, limits(50));
+        assert_eq!(texts(&found), ["a few words"]);
+    }
+
+    #[test]
+    fn e5_a_page_is_cut() {
+        assert_eq!(shortened("größer", 6), "größer");
+        assert_eq!(shortened("größer", 3), "grö …");
+    }
+}

@@ -1,0 +1,159 @@
+//! Out of this house.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::transfer::line::{FactLine, Identity, Line, MemoryLine, PersonLine, Who, Whose};
+use hob_core::domain::ids::{EpisodeId, FactId, MemoryId, UserId};
+use hob_core::domain::memory::Scope;
+use hob_core::domain::origin::Taint;
+use hob_store::error::StoreError;
+use hob_store::transfer::{self, WholeFact, WholeMemory, WholePerson};
+use hob_store::{Statement, Tx, sessions, users};
+
+/// How many rows are read at once.
+const PAGE: i64 = 1_000;
+
+/// Everything that is remembered, as lines: people, then what was said, then facts.
+#[derive(Debug, Clone, Copy)]
+pub struct Export;
+
+#[async_trait]
+impl Statement for Export {
+    type Output = Vec<Line>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Line>, StoreError> {
+        let mut names = Names::default();
+        let mut lines = Vec::new();
+        for person in transfer::people(tx).await? {
+            lines.push(Line::Person(names.person(tx, person).await?));
+        }
+        let mut after = MemoryId(0);
+        loop {
+            let page = transfer::memories(tx, after, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.id;
+            for memory in page {
+                lines.push(Line::Memory(names.memory(tx, memory).await?));
+            }
+        }
+        let mut after = FactId(0);
+        loop {
+            let page = transfer::facts(tx, after, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.id;
+            for fact in page {
+                lines.push(Line::Fact(names.fact(tx, fact).await?));
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// The names of rows in a file, each looked up once.
+#[derive(Default)]
+struct Names {
+    who: BTreeMap<UserId, Who>,
+    whose: BTreeMap<Scope, Whose>,
+    /// Episodes are numbered as they come.
+    episodes: BTreeMap<EpisodeId, u64>,
+}
+
+impl Names {
+    async fn who(&mut self, tx: &mut Tx, user: UserId) -> Result<Who, StoreError> {
+        if let Some(who) = self.who.get(&user) {
+            return Ok(who.clone());
+        }
+        let name = users::name(tx, user).await?.unwrap_or_default();
+        let identities = transfer::identities(tx, user).await?;
+        let identities = identities.into_iter().map(|(channel, id)| format!("{channel}:{id}")).collect();
+        let who = Who { name, identities };
+        self.who.insert(user, who.clone());
+        Ok(who)
+    }
+
+    async fn maybe(&mut self, tx: &mut Tx, user: Option<UserId>) -> Result<Option<Who>, StoreError> {
+        match user {
+            Some(user) => self.who(tx, user).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn whose(&mut self, tx: &mut Tx, scope: Scope) -> Result<Whose, StoreError> {
+        if let Some(whose) = self.whose.get(&scope) {
+            return Ok(whose.clone());
+        }
+        let whose = match scope {
+            Scope::House => Whose::House,
+            Scope::Person(user) => Whose::Person(self.who(tx, user).await?),
+            Scope::Conversation(session) => {
+                let session = sessions::key(tx, session).await?;
+                Whose::Conversation(session.unwrap_or_default())
+            }
+        };
+        self.whose.insert(scope, whose.clone());
+        Ok(whose)
+    }
+
+    async fn person(&mut self, tx: &mut Tx, person: WholePerson) -> Result<PersonLine, StoreError> {
+        let names = transfer::names(tx, person.id).await?;
+        Ok(PersonLine {
+            scope: self.whose(tx, person.scope).await?,
+            name: person.name,
+            user: self.maybe(tx, person.user).await?,
+            relation: person.relation,
+            birthday: person.birthday,
+            identities: names.into_iter().map(|(kind, value)| Identity { kind, value }).collect(),
+            known_since: at(person.created_at),
+            changed_at: at(person.updated_at),
+        })
+    }
+
+    async fn memory(&mut self, tx: &mut Tx, memory: WholeMemory) -> Result<MemoryLine, StoreError> {
+        let next = self.episodes.len() as u64 + 1;
+        Ok(MemoryLine {
+            scope: self.whose(tx, memory.scope).await?,
+            episode: *self.episodes.entry(memory.episode).or_insert(next),
+            speaker: memory.speaker,
+            said_by: self.maybe(tx, memory.user).await?,
+            text: memory.text,
+            asked: memory.asked,
+            origin: memory.origin,
+            importance: memory.importance,
+            pinned: memory.pinned,
+            uses: memory.uses,
+            used_at: memory.used_at.map(at),
+            at: at(memory.at),
+        })
+    }
+
+    async fn fact(&mut self, tx: &mut Tx, fact: WholeFact) -> Result<FactLine, StoreError> {
+        Ok(FactLine {
+            scope: self.whose(tx, fact.scope).await?,
+            category: fact.category,
+            key: fact.key,
+            value: fact.value,
+            about: fact.about,
+            speaker: fact.speaker,
+            said_by: self.maybe(tx, fact.user).await?,
+            source: fact.source,
+            confidence: fact.confidence,
+            importance: fact.importance,
+            pinned: fact.pinned,
+            uses: fact.uses,
+            used_at: fact.used_at.map(at),
+            valid_from: fact.valid_from.map(at),
+            valid_until: fact.valid_until.map(at),
+            disputed: fact.disputed,
+            known_since: at(fact.created_at),
+            superseded_at: fact.superseded_at.map(at),
+            taint: Taint::of_stored(fact.taint.as_deref()),
+        })
+    }
+}
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millisecond(millis).unwrap_or_default()
+}

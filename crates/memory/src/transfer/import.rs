@@ -1,0 +1,239 @@
+//! Into this house: all of it or nothing, in one transaction, and what is there already stays as it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+
+use crate::transfer::line::{FactLine, Line, MemoryLine, PersonLine, Problem, Who, Whose};
+use hob_core::domain::ids::{EpisodeId, FactId, MemoryId, PersonId, UserId};
+use hob_core::domain::memory::Scope;
+use hob_store::error::StoreError;
+use hob_store::memories::{self, NewMemory};
+use hob_store::transfer::{self, WholeFact, WholeMemory, WholePerson};
+use hob_store::{Statement, Tx, millis, sessions};
+
+/// Where what is imported comes from.
+const ORIGIN: &str = "import";
+
+/// Brings lines in.
+#[derive(Debug, Clone)]
+pub struct Import {
+    /// Each with its number.
+    pub lines: Vec<(usize, Line)>,
+    /// Whose all of it becomes; none: whose it was.
+    pub into: Option<Scope>,
+}
+
+/// What was brought in; the rest was there already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Things said.
+    pub memories: usize,
+    /// Facts, old values too.
+    pub facts: usize,
+    /// People.
+    pub people: usize,
+    /// Lines of which everything was there.
+    pub known: usize,
+}
+
+#[async_trait]
+impl Statement for Import {
+    /// What stands in the way: then nothing was brought in.
+    type Output = Result<Imported, Vec<Problem>>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let (mut scopes, mut problems) = (Vec::new(), Vec::new());
+        for (line, content) in &self.lines {
+            match self.scope(tx, content).await? {
+                Ok(scope) => scopes.push(scope),
+                Err(what) => problems.push(Problem { line: *line, what }),
+            }
+        }
+        if !problems.is_empty() {
+            return Ok(Err(problems));
+        }
+        let mut bringing = Bringing::default();
+        for ((_, content), scope) in self.lines.iter().zip(scopes) {
+            let is_new = match content {
+                Line::Person(person) => bringing.person(tx, scope, person).await?,
+                Line::Memory(said) => bringing.memory(tx, scope, said).await?,
+                Line::Fact(known) => bringing.fact(tx, scope, known).await?,
+            };
+            bringing.imported.known += usize::from(!is_new);
+        }
+        for episode in bringing.new_episodes {
+            transfer::set_extracted(tx, episode).await?;
+        }
+        Ok(Ok(bringing.imported))
+    }
+}
+
+impl Import {
+    /// Whose a line becomes here, or why that cannot be said.
+    async fn scope(&self, tx: &mut Tx, line: &Line) -> Result<Result<Scope, String>, StoreError> {
+        if let Some(into) = self.into {
+            return Ok(Ok(into));
+        }
+        let (Line::Memory(MemoryLine { scope, .. })
+        | Line::Fact(FactLine { scope, .. })
+        | Line::Person(PersonLine { scope, .. })) = line;
+        Ok(match scope {
+            Whose::House => Ok(Scope::House),
+            Whose::Person(who) => user(tx, who).await?.map(Scope::Person).ok_or_else(|| {
+                let named = who.identities.join(" or ");
+                format!(
+                    "nobody here is {named} ({}): let them write to Hob once, or say --person NAME or --house",
+                    who.name
+                )
+            }),
+            Whose::Conversation(key) => sessions::find_by_key(tx, key)
+                .await?
+                .map(|session| Scope::Conversation(session.id))
+                .ok_or_else(|| format!("there is no conversation {key} here: say --person NAME or --house")),
+        })
+    }
+}
+
+async fn user(tx: &mut Tx, who: &Who) -> Result<Option<UserId>, StoreError> {
+    for identity in &who.identities {
+        if let Some((channel, id)) = identity.split_once(':')
+            && let Some(user) = transfer::user_by_identity(tx, channel, id).await?
+        {
+            return Ok(Some(user));
+        }
+    }
+    Ok(None)
+}
+
+/// What was brought in so far.
+#[derive(Default)]
+struct Bringing {
+    imported: Imported,
+    /// The file's episodes, for each scope.
+    episodes: BTreeMap<(Scope, u64), EpisodeId>,
+    new_episodes: BTreeSet<EpisodeId>,
+}
+
+impl Bringing {
+    async fn maybe(&self, tx: &mut Tx, who: Option<&Who>) -> Result<Option<UserId>, StoreError> {
+        match who {
+            Some(who) => user(tx, who).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn memory(&mut self, tx: &mut Tx, scope: Scope, line: &MemoryLine) -> Result<bool, StoreError> {
+        let whole = WholeMemory {
+            id: MemoryId(0),
+            episode: EpisodeId(0),
+            scope,
+            speaker: line.speaker.clone(),
+            user: self.maybe(tx, line.said_by.as_ref()).await?,
+            text: line.text.clone(),
+            asked: line.asked.clone(),
+            origin: ORIGIN.to_owned(),
+            importance: line.importance,
+            pinned: line.pinned,
+            uses: line.uses,
+            used_at: line.used_at.map(millis),
+            at: millis(line.at),
+        };
+        let named = (scope, line.episode);
+        if let Some(episode) = transfer::same_memory(tx, &whole).await? {
+            self.episodes.insert(named, episode);
+            return Ok(false);
+        }
+        let episode = match self.episodes.get(&named) {
+            Some(episode) => *episode,
+            None => {
+                let episode = memories::begin_episode(tx, scope, None, whole.at).await?;
+                self.new_episodes.insert(episode);
+                episode
+            }
+        };
+        self.episodes.insert(named, episode);
+        let new = NewMemory {
+            scope,
+            session: None,
+            speaker: &whole.speaker,
+            user: whole.user,
+            message: None,
+            text: &whole.text,
+            asked: whole.asked.as_deref(),
+            origin: ORIGIN,
+            importance: whole.importance,
+            at: whole.at,
+        };
+        let id = memories::add_to(tx, episode, &new, None).await?;
+        transfer::set_use(tx, id, &whole).await?;
+        self.imported.memories += 1;
+        Ok(true)
+    }
+
+    async fn person(&mut self, tx: &mut Tx, scope: Scope, line: &PersonLine) -> Result<bool, StoreError> {
+        let whole = WholePerson {
+            id: PersonId(0),
+            scope,
+            name: line.name.clone(),
+            user: self.maybe(tx, line.user.as_ref()).await?,
+            relation: line.relation.clone(),
+            birthday: line.birthday.clone(),
+            created_at: millis(line.known_since),
+            updated_at: millis(line.changed_at),
+        };
+        let names = line.identities.iter().map(|name| (name.kind.clone(), name.value.clone())).collect::<Vec<_>>();
+        let is_new = transfer::put_person(tx, &whole, &names).await?;
+        self.imported.people += usize::from(is_new);
+        Ok(is_new)
+    }
+
+    async fn fact(&mut self, tx: &mut Tx, scope: Scope, line: &FactLine) -> Result<bool, StoreError> {
+        let mut whole = WholeFact {
+            id: FactId(0),
+            scope,
+            category: line.category.clone(),
+            key: line.key.clone(),
+            value: line.value.clone(),
+            about: line.about.clone(),
+            speaker: line.speaker.clone(),
+            user: self.maybe(tx, line.said_by.as_ref()).await?,
+            source: ORIGIN.to_owned(),
+            confidence: line.confidence,
+            importance: line.importance,
+            pinned: line.pinned,
+            uses: line.uses,
+            used_at: line.used_at.map(millis),
+            valid_from: line.valid_from.map(millis),
+            valid_until: line.valid_until.map(millis),
+            disputed: line.disputed,
+            created_at: millis(line.known_since),
+            superseded_at: line.superseded_at.map(millis),
+            taint: line.taint.stored(),
+        };
+        if transfer::is_known(tx, &whole).await? {
+            return Ok(false);
+        }
+        let person = match &whole.about {
+            Some(name) => transfer::person_by_name(tx, scope, name).await?,
+            None => None,
+        };
+        let current = if whole.superseded_at.is_none() { transfer::current(tx, &whole).await? } else { None };
+        let mut rival_of = None;
+        if let Some(current) = current {
+            if current.value == whole.value {
+                return Ok(false);
+            } else if whole.disputed {
+                rival_of = Some(current.id);
+            } else if current.created_at < whole.created_at {
+                // What was learnt later counts.
+                transfer::supersede(tx, current.id, whole.created_at).await?;
+            } else {
+                whole.superseded_at = Some(current.created_at);
+            }
+        }
+        transfer::add_fact(tx, &whole, person, rival_of).await?;
+        self.imported.facts += 1;
+        Ok(true)
+    }
+}

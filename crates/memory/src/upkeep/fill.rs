@@ -1,0 +1,186 @@
+//! Works the backlog off: in the order of the memories, a few at a time, each few with the cursor in one transaction.
+
+use std::sync::{Arc, PoisonError};
+
+use crate::embedding::error::EmbedError;
+use crate::embedding::{Embedded, Embedder};
+use crate::nearby::{Nearby, Serving, Standing};
+use crate::passage::Passage;
+use crate::rank::features::tells;
+use crate::rank::late::TokenSigns;
+use crate::upkeep::Halt;
+use crate::upkeep::statements::{Backlog, Keep, Look, Next};
+use crate::upkeep::trouble::Trouble;
+use crate::vectors::bytes::{Stored, encode};
+use hob_store::Store;
+use hob_store::vectors::NewVector;
+
+/// After how many memories it is told how far it is.
+const TOLD_EVERY: u64 = 1_000;
+/// What any model can embed.
+const PROBE: &str = "hello";
+
+/// Fills the vectors of one model up.
+pub(super) struct Fill<'a> {
+    pub(super) store: &'a Store,
+    pub(super) nearby: &'a Nearby,
+    pub(super) embedder: Arc<dyn Embedder>,
+    /// The row of its model.
+    pub(super) model: i64,
+    /// What serves meanwhile: this model, or the one before.
+    pub(super) serving: Arc<Serving>,
+}
+
+/// What came of some passages.
+#[derive(Default)]
+struct Made {
+    made: Vec<(Passage, NewVector)>,
+    refused: Vec<Passage>,
+}
+
+impl Fill<'_> {
+    /// Tells that it serves, and how much waits.
+    pub(super) async fn tell_ready(&self) -> Result<(), Halt> {
+        let backlog = self.store.read(Backlog { model: self.model }).await?;
+        tracing::info!(model = self.served(), backlog, "memory.embedding.ready");
+        self.stand(backlog);
+        Ok(())
+    }
+
+    /// Embeds as long as something waits. Gives back only what somebody must act on.
+    pub(super) async fn round(&self, trouble: &mut Trouble<'_>) -> Result<(), Halt> {
+        let mut backlog = None;
+        let mut done = 0;
+        loop {
+            let some = match self.some(&mut backlog).await {
+                Ok(Some(some)) => some,
+                Ok(None) => break,
+                Err(halt @ Halt::Embed(EmbedError::Setup(_))) => return Err(halt),
+                Err(halt) => {
+                    trouble.wait(&halt).await;
+                    continue;
+                }
+            };
+            let left = backlog.map_or(0, |all: u64| all.saturating_sub(some));
+            backlog = Some(left);
+            if trouble.over() {
+                tracing::info!(model = self.served(), backlog = left, "memory.embedding.ready");
+            }
+            if (done + some) / TOLD_EVERY > done / TOLD_EVERY {
+                tracing::info!(done = done + some, backlog = left, "memory.embedding.progress");
+            }
+            done += some;
+            self.stand(left);
+            // Whoever else has work on this thread goes first.
+            tokio::task::yield_now().await;
+        }
+        if trouble.over() {
+            tracing::info!(model = self.served(), backlog = 0, "memory.embedding.ready");
+        }
+        self.stand(0);
+        Ok(())
+    }
+
+    /// Embeds the next few. How many do not wait any more; none if nothing waits.
+    async fn some(&self, backlog: &mut Option<u64>) -> Result<Option<u64>, Halt> {
+        let (through, Made { made, refused }) = match self.store.read(Look { model: self.model }).await? {
+            Next::Nothing => return Ok(None),
+            Next::Through(through) => (through, Made::default()),
+            Next::Embed(passages, through) => {
+                if backlog.is_none() {
+                    *backlog = Some(self.store.read(Backlog { model: self.model }).await?);
+                }
+                (through, self.embed(passages).await?)
+            }
+        };
+        let refused_count = refused.len();
+        let serves = self.serving.model == self.model;
+        let vectors: Vec<NewVector> =
+            if serves { made.iter().map(|(_, vector)| vector.clone()).collect() } else { Vec::new() };
+        self.nearby.watch();
+        let stored = self.store.write(Keep { model: self.model, through, made, refused }).await?;
+        let settled = (stored.len() + refused_count) as u64;
+        let dimensions = self.embedder.model().dimensions;
+        let mut index = self.serving.index.write().unwrap_or_else(PoisonError::into_inner);
+        for (memory, scope) in stored {
+            let vector = vectors.iter().find(|vector| vector.memory == memory);
+            if let Some(stored) = vector.and_then(|vector| Stored::read(&vector.vector, dimensions)) {
+                index.insert(scope, memory.0, &stored.bits());
+            }
+        }
+        drop(index);
+        self.nearby.settle();
+        Ok(Some(settled))
+    }
+
+    /// The vectors of these passages, and those that have none. An error is not theirs.
+    async fn embed(&self, passages: Vec<Passage>) -> Result<Made, EmbedError> {
+        match self.vectors(&passages).await {
+            Ok(vectors) => Ok(Made { made: passages.into_iter().zip(vectors).collect(), refused: Vec::new() }),
+            Err(EmbedError::Refused(_) | EmbedError::Malformed(_)) => self.one_by_one(passages).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Finds which of them it is; where it is each of them, it may be none.
+    async fn one_by_one(&self, passages: Vec<Passage>) -> Result<Made, EmbedError> {
+        let mut all = Made::default();
+        for passage in passages {
+            match self.vectors(std::slice::from_ref(&passage)).await {
+                Ok(vectors) => all.made.extend(vectors.into_iter().map(|vector| (passage.clone(), vector))),
+                Err(error @ (EmbedError::Refused(_) | EmbedError::Malformed(_))) => {
+                    tracing::debug!(memory = %passage.memory, %error, "a memory cannot be embedded");
+                    all.refused.push(passage);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if all.made.is_empty() {
+            self.embedder.embed(&[PROBE.to_owned()]).await?;
+        }
+        Ok(all)
+    }
+
+    /// As many vectors as passages.
+    async fn vectors(&self, passages: &[Passage]) -> Result<Vec<NewVector>, EmbedError> {
+        let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
+        let vectors: Vec<NewVector> = match self.embedder.embed_tokens(&texts).await? {
+            Some(embedded) => {
+                let stored = |(passage, one): (&Passage, Embedded)| NewVector {
+                    memory: passage.memory,
+                    vector: encode(&one.vector),
+                    signs: Some(signs(&one, passage).to_bytes()),
+                };
+                passages.iter().zip(embedded).map(stored).collect()
+            }
+            None => {
+                let stored = |(passage, vector): (&Passage, Vec<f32>)| NewVector {
+                    memory: passage.memory,
+                    vector: encode(&vector),
+                    signs: None,
+                };
+                passages.iter().zip(self.embedder.embed(&texts).await?).map(stored).collect()
+            }
+        };
+        if vectors.len() != passages.len() {
+            let why = format!("{} vectors for {} texts", vectors.len(), passages.len());
+            return Err(EmbedError::Malformed(why));
+        }
+        Ok(vectors)
+    }
+
+    fn stand(&self, backlog: u64) {
+        self.nearby.stand(Standing::Ready { model: self.served().to_owned(), backlog });
+    }
+
+    fn served(&self) -> &str {
+        &self.serving.embedder.model().name
+    }
+}
+
+/// The signs of the passage's own tokens that tell something.
+fn signs(embedded: &Embedded, passage: &Passage) -> TokenSigns {
+    let own = embedded.tokens.iter().filter(|token| token.range.start >= passage.own_from);
+    let telling = own.filter(|token| passage.text.get(token.range.clone()).is_some_and(tells));
+    TokenSigns::new(telling.map(|token| token.vector.as_slice()))
+}

@@ -1,0 +1,242 @@
+//! Keeps the vectors up: opens the model, reads what it made before, and embeds what has no vector yet.
+//!
+//! Never: a wait of anybody for it. Until it is ready, and whenever it is not, recall goes by words.
+//! Start at [`Upkeep::run`]: [`source`] opens the model, [`fill`] works the backlog off, [`trouble`] is what happens when it
+//! cannot.
+
+mod fill;
+pub mod source;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod trouble;
+
+use std::convert::Infallible;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::embedding::Embedder;
+use crate::embedding::error::EmbedError;
+use crate::nearby::{Nearby, Serving, Standing};
+use crate::upkeep::fill::Fill;
+use crate::upkeep::statements::{DropSome, Page, Register};
+use crate::upkeep::trouble::{Retries, Trouble};
+use crate::vectors::bytes::Stored;
+use crate::vectors::index::Index;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::condition::{Conditions, Part};
+use hob_core::domain::ids::MemoryId;
+use hob_store::Store;
+use hob_store::error::StoreError;
+use hob_store::vectors::VectorModel;
+
+/// How many vectors are read at once into the index.
+const PAGE: i64 = 2_000;
+/// How many vectors of a model that is not wanted any more are deleted at once.
+const SLICE: i64 = 500;
+/// The pause between two slices: what others write goes first.
+const BREATH: Duration = Duration::from_millis(20);
+/// How long the opening of a former model may take.
+const FORMER_MAX: Duration = Duration::from_secs(15);
+
+/// Opens embedding models.
+#[async_trait]
+pub trait Opener: Send + Sync {
+    /// Gets what the wanted model needs, e.g. its files; `tell` is told of what happens.
+    async fn prepare(&self, tell: &(dyn Fn(String) + Sync)) -> Result<(), Unprepared>;
+
+    /// The model that is wanted.
+    async fn open(&self) -> Result<Arc<dyn Embedder>, EmbedError>;
+
+    /// The model that made vectors before, if it can still be had: its vectors serve until they are made anew.
+    async fn open_former(&self, former: &VectorModel) -> Option<Arc<dyn Embedder>>;
+}
+
+/// Why what a model needs is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unprepared {
+    /// It may not be fetched: somebody wants it so.
+    #[error("{0}")]
+    Forbidden(String),
+    /// It could not be fetched.
+    #[error(transparent)]
+    Failed(EmbedError),
+}
+
+/// Why it does not go on for now.
+#[derive(Debug, thiserror::Error)]
+enum Halt {
+    #[error(transparent)]
+    Unprepared(Unprepared),
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    #[error("the database: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// How long it waits, and for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// After what may pass by itself.
+    pub passing: Retries,
+    /// After what somebody must act on.
+    pub setup: Retries,
+    /// After a fetch that failed.
+    pub fetch: Retries,
+    /// Between two looks for memories that nobody told of.
+    pub look: Duration,
+}
+
+impl Pace {
+    /// As in production.
+    pub const PRODUCTION: Self = Self {
+        passing: Retries::new(Duration::from_secs(1), Duration::from_secs(5 * 60)),
+        setup: Retries::new(Duration::from_secs(3600), Duration::from_secs(3600)),
+        fetch: Retries::new(Duration::from_secs(10 * 60), Duration::from_secs(24 * 3600)),
+        look: Duration::from_secs(60),
+    };
+}
+
+/// The background task.
+pub struct Upkeep {
+    /// Where memories and vectors are.
+    pub store: Store,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Where it is put that recall reads.
+    pub nearby: Arc<Nearby>,
+    /// Opens the models.
+    pub opener: Arc<dyn Opener>,
+    /// While the disk is low nothing is fetched, and no vectors are made.
+    pub conditions: Conditions,
+    /// How long it waits.
+    pub pace: Pace,
+}
+
+/// The wanted model, and which vectors of others there are.
+struct Plan {
+    wanted: VectorModel,
+    /// It has made more than the wanted one yet.
+    former: Option<VectorModel>,
+    /// These serve nobody any more.
+    outdated: Vec<VectorModel>,
+}
+
+impl Upkeep {
+    /// Works until the stop. What is cut off then has left nothing behind: vectors and cursor are committed together.
+    pub async fn run(self, stop: CancellationToken) {
+        tokio::select! {
+            () = self.work() => {}
+            () = stop.cancelled() => {}
+        }
+    }
+
+    async fn work(&self) {
+        self.nearby.stand(Standing::Starting { what: "the embedding model is being loaded".to_owned() });
+        let mut trouble = Trouble::new(&self.nearby, self.pace);
+        loop {
+            let Err(halt) = self.keep(&mut trouble).await;
+            if let Halt::Unprepared(Unprepared::Forbidden(why)) = halt {
+                tracing::info!(why, "memory.embedding.absent");
+                self.nearby.stand(Standing::Degraded { why });
+                return;
+            }
+            self.nearby.serve(None);
+            trouble.wait(&halt).await;
+        }
+    }
+
+    /// Opens the model, lets it serve, and makes vectors as memories come. Gives back only what it cannot get over by itself.
+    async fn keep(&self, trouble: &mut Trouble<'_>) -> Result<Infallible, Halt> {
+        let tell = |what: String| self.nearby.stand(Standing::Starting { what });
+        self.until_room().await;
+        self.opener.prepare(&tell).await.map_err(Halt::Unprepared)?;
+        let embedder = self.opener.open().await?;
+        let Plan { wanted, mut former, outdated } = self.plan(&*embedder).await?;
+        let former_embedder = match &former {
+            Some(former) => self.open_former(former).await,
+            None => None,
+        };
+        let serving = match (&former, former_embedder) {
+            (Some(former), Some(embedder)) => self.serve(embedder, former).await?,
+            _ => self.serve(Arc::clone(&embedder), &wanted).await?,
+        };
+        let mut fill = Fill { store: &self.store, nearby: &self.nearby, embedder, model: wanted.id, serving };
+        trouble.over();
+        fill.tell_ready().await?;
+        self.drop_all(&outdated).await?;
+        loop {
+            self.until_room().await;
+            fill.round(trouble).await?;
+            if let Some(former) = former.take() {
+                if fill.serving.model != wanted.id {
+                    fill.serving = self.serve(Arc::clone(&fill.embedder), &wanted).await?;
+                    fill.tell_ready().await?;
+                }
+                self.drop_all(&[former]).await?;
+            }
+            tokio::select! {
+                () = self.nearby.until_written() => {}
+                () = tokio::time::sleep(self.pace.look) => {}
+            }
+        }
+    }
+
+    /// Waits while the disk is low.
+    async fn until_room(&self) {
+        let mut changes = self.conditions.subscribe();
+        if changes.wait_for(|all| !all.contains_key(&Part::Disk)).await.is_err() {
+            tracing::debug!("nobody tells of the disk any more");
+        }
+    }
+
+    /// The former model, unless it keeps all that serves waiting.
+    async fn open_former(&self, former: &VectorModel) -> Option<Arc<dyn Embedder>> {
+        tokio::time::timeout(FORMER_MAX, self.opener.open_former(former)).await.ok().flatten()
+    }
+
+    async fn plan(&self, embedder: &dyn Embedder) -> Result<Plan, Halt> {
+        let register = Register { model: embedder.model().clone(), now: self.clock.now() };
+        let (wanted, mut others) = self.store.write(register).await?;
+        others.sort_by_key(|other| other.through);
+        let former = others.pop_if(|other| other.through > wanted.through);
+        Ok(Plan { wanted, former, outdated: others })
+    }
+
+    /// Reads the vectors of a model into an index, and lets both serve.
+    async fn serve(&self, embedder: Arc<dyn Embedder>, model: &VectorModel) -> Result<Arc<Serving>, Halt> {
+        let dimensions = embedder.model().dimensions;
+        let mut index = Index::new(dimensions);
+        self.nearby.watch();
+        let mut after = MemoryId(0);
+        loop {
+            let page = self.store.read(Page { model: model.id, after, limit: PAGE }).await?;
+            let Some(last) = page.last() else { break };
+            after = last.memory;
+            for row in &page {
+                let fits = Stored::read(&row.vector, dimensions)
+                    .is_some_and(|stored| index.insert(row.scope, row.memory.0, &stored.bits()));
+                if !fits {
+                    tracing::warn!(memory = %row.memory, "a stored vector cannot be read; its memory is found by words");
+                }
+            }
+        }
+        let serving = Arc::new(Serving { embedder, model: model.id, index: RwLock::new(index) });
+        self.nearby.serve(Some(Arc::clone(&serving)));
+        self.nearby.settle();
+        Ok(serving)
+    }
+
+    async fn drop_all(&self, models: &[VectorModel]) -> Result<(), Halt> {
+        for model in models {
+            while !self.store.write(DropSome { model: model.id, limit: SLICE }).await? {
+                tokio::time::sleep(BREATH).await;
+            }
+            tracing::info!(model = model.name, "memory.embedding.dropped");
+        }
+        Ok(())
+    }
+}

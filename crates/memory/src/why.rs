@@ -1,0 +1,31 @@
+//! Why something was recalled, read back from what was written down then (row N8).
+
+use std::collections::BTreeMap;
+
+use crate::recall::Means;
+use hob_core::domain::memory::Leg;
+use hob_store::why::Recalled;
+
+/// In the name of each signal that an embedding brings.
+const OF_MEANING: &str = "meaning";
+
+/// What each signal brought to the score, in thousandths; the strongest first.
+#[must_use]
+pub fn signals(row: &Recalled) -> Vec<(String, i64)> {
+    let parts: BTreeMap<String, i64> = serde_json::from_str(&row.parts).unwrap_or_else(|error| {
+        tracing::warn!(%error, "what brought a memory up cannot be read");
+        BTreeMap::new()
+    });
+    let mut signals: Vec<(String, i64)> = parts.into_iter().collect();
+    signals.sort_by_key(|(_, part)| std::cmp::Reverse(*part));
+    signals
+}
+
+/// How it was looked for, as far as what was found tells.
+#[must_use]
+pub fn means(recalled: &[Recalled]) -> Option<Means> {
+    let mut sought = recalled.iter().filter(|row| row.leg == Leg::Relevance).peekable();
+    sought.peek()?;
+    let by_meaning = |row: &Recalled| signals(row).iter().any(|(name, part)| name.contains(OF_MEANING) && *part != 0);
+    Some(if sought.any(by_meaning) { Means::WordsAndMeaning } else { Means::Words })
+}

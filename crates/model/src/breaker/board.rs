@@ -1,0 +1,96 @@
+//! The breakers of all models: one for each model of a credential, and one for each credential.
+//!
+//! Whoever's key is refused, or has no money, is so for every model of that key; all else is one model's own.
+//!
+//! Never: a clock, or a key: a credential is known by its hash.
+//! Start at [`Board`].
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::breaker::{Breaker, Outcome, Permit, Resting};
+use crate::error::ErrorClass;
+
+/// Whose account is asked, and for which model.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The account: a hash of its address and its key.
+    pub credential: String,
+    /// The model's label.
+    pub model: String,
+}
+
+/// Leave from both breakers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pass {
+    credential: Permit,
+    model: Permit,
+}
+
+/// All breakers.
+#[derive(Debug, Default)]
+pub struct Board {
+    credentials: HashMap<String, Breaker>,
+    models: HashMap<Key, Breaker>,
+}
+
+impl Board {
+    /// Why a call would be skipped now; of two rests the longer one counts.
+    #[must_use]
+    pub fn resting(&self, key: &Key, now: Timestamp) -> Option<Resting> {
+        let credential = self.credentials.get(&key.credential).and_then(|breaker| breaker.resting(now));
+        let model = self.models.get(key).and_then(|breaker| breaker.resting(now));
+        credential.into_iter().chain(model).max_by_key(|resting| resting.remaining)
+    }
+
+    /// Lets a call through, or says why not.
+    pub fn enter(&mut self, key: &Key, now: Timestamp) -> Result<Pass, Resting> {
+        if let Some(resting) = self.resting(key, now) {
+            return Err(resting);
+        }
+        let credential = self.credentials.entry(key.credential.clone()).or_default().enter(now)?;
+        let model = self.models.entry(key.clone()).or_default().enter(now)?;
+        Ok(Pass { credential, model })
+    }
+
+    /// Lets a call through whatever its breakers say; what comes of it is told as any other's.
+    pub fn force(&mut self, key: &Key, now: Timestamp) -> Pass {
+        self.enter(key, now).unwrap_or(Pass { credential: Permit::PLAIN, model: Permit::PLAIN })
+    }
+
+    /// Takes in what came of a call.
+    pub fn leave(&mut self, key: &Key, pass: Pass, outcome: Outcome, now: Timestamp) {
+        let (credential, model) = shares(outcome);
+        self.credentials.entry(key.credential.clone()).or_default().leave(pass.credential, credential, now);
+        self.models.entry(key.clone()).or_default().leave(pass.model, model, now);
+    }
+}
+
+/// What an outcome tells of the credential, and what of the model.
+fn shares(outcome: Outcome) -> (Outcome, Outcome) {
+    match outcome {
+        Outcome::Failed(ErrorClass::Auth | ErrorClass::Billing, _) => (outcome, Outcome::Unknown),
+        Outcome::Failed(..) => (Outcome::Unknown, outcome),
+        Outcome::Answered | Outcome::Unknown => (outcome, outcome),
+    }
+}
+
+/// What a failure of `class` tells the breakers.
+#[must_use]
+pub fn outcome(class: ErrorClass, wait: Option<Duration>) -> Outcome {
+    match class {
+        ErrorClass::ContextTooLong | ErrorClass::Refused | ErrorClass::BadRequest => Outcome::Answered,
+        ErrorClass::Resting => Outcome::Unknown,
+        ErrorClass::Auth
+        | ErrorClass::Billing
+        | ErrorClass::RateLimit
+        | ErrorClass::Overloaded
+        | ErrorClass::UnknownModel
+        | ErrorClass::Timeout
+        | ErrorClass::Network
+        | ErrorClass::Server
+        | ErrorClass::Malformed => Outcome::Failed(class, wait),
+    }
+}

@@ -1,0 +1,382 @@
+//! Who answers: the configured model, one whose key is in the environment, an Ollama on this machine, or the built-in one.
+//!
+//! Never: reading the environment or the config itself; both are handed in.
+//! Start at [`discover`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::anthropic::Anthropic;
+use crate::discover::ollama::OllamaAddress;
+use crate::discover::preset::{Dialect, PRESETS, Preset};
+use crate::error::ModelError;
+use crate::gemini::Gemini;
+use crate::guarded::Credential;
+use crate::learned::Remember;
+use crate::offline::{self, Offline};
+use crate::ollama::Ollama;
+use crate::openai::OpenAi;
+use crate::provider::Provider;
+use crate::settings::{Deadlines, Settings, Tuning};
+use crate::table::Table;
+use hob_core::domain::secret::Secret;
+
+pub mod ollama;
+pub mod preset;
+#[cfg(test)]
+mod tests;
+
+/// The kinds of provider that can be configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderKind {
+    /// OpenAI itself.
+    OpenAi,
+    /// Anthropic.
+    Anthropic,
+    /// Google Gemini.
+    Gemini,
+    /// OpenRouter.
+    OpenRouter,
+    /// DeepSeek.
+    DeepSeek,
+    /// Groq.
+    Groq,
+    /// xAI.
+    Xai,
+    /// Moonshot AI.
+    Moonshot,
+    /// Mistral.
+    Mistral,
+    /// An Ollama server.
+    Ollama,
+    /// A vLLM server.
+    Vllm,
+    /// llama.cpp's server.
+    LlamaCpp,
+    /// LM Studio's server.
+    LmStudio,
+    /// Any other server that speaks OpenAI's chat completions.
+    OpenAiCompatible,
+    /// The built-in model.
+    Offline,
+}
+
+/// What the config says about the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Configured {
+    /// The kind.
+    pub kind: ProviderKind,
+    /// Where its API is, if not where it usually is.
+    pub base_url: Option<String>,
+    /// Its key, if not the one in the environment.
+    pub api_key: Option<Secret>,
+    /// The model, if not the usual one.
+    pub model: Option<String>,
+    /// How it is to answer.
+    pub tuning: Tuning,
+    /// The most tokens it can read and write, if the owner knows better.
+    pub context_tokens: Option<u64>,
+}
+
+impl Configured {
+    /// This kind, with all that is usual for it.
+    #[must_use]
+    pub fn usual(kind: ProviderKind) -> Self {
+        let tuning = Tuning::default();
+        Self { kind, base_url: None, api_key: None, model: None, tuning, context_tokens: None }
+    }
+}
+
+/// Looks a variable up in the environment.
+pub type Lookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
+
+/// Why a model was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// `config.toml` names it.
+    Config,
+    /// The environment holds its key under this name.
+    Environment(&'static str),
+    /// An Ollama answers on this machine.
+    Ollama,
+    /// There is nothing else.
+    Fallback,
+}
+
+/// How to reach what was taken.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Backend {
+    /// Over the network.
+    Server(Server),
+    /// The built-in model.
+    Offline,
+}
+
+/// How to reach a model on a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Server {
+    /// What it speaks.
+    pub dialect: Dialect,
+    /// Where.
+    pub base_url: String,
+    /// With which key.
+    pub api_key: Option<Secret>,
+    /// Which model.
+    pub model: String,
+    /// How it is to answer.
+    pub tuning: Tuning,
+    /// The most tokens it can read and write, if the owner says so.
+    pub context_tokens: Option<u64>,
+}
+
+/// What was taken, and why; shown, it is a sentence for people that says how to change it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// `provider/model`.
+    pub label: String,
+    /// Why.
+    pub source: Source,
+    /// How to reach it.
+    pub backend: Backend,
+}
+
+/// The configured model cannot be used as it is configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DiscoverError {
+    /// Such a server has no usual address.
+    #[error("this kind of provider needs an address: set `base_url` under [provider] in config.toml")]
+    NoAddress,
+    /// Such a server has no usual model.
+    #[error("name the model: set `primary` under [provider.models] in config.toml")]
+    NoModel,
+    /// The service needs a key.
+    #[error("this provider needs a key: set `api_key` under [provider] in config.toml, or {0} in the environment")]
+    NoKey(&'static str),
+    /// The Ollama that is configured is not there, or has no model.
+    #[error(
+        "no model can be found at the configured Ollama: start it and pull a model, or set `primary` under \
+         [provider.models] in config.toml"
+    )]
+    NoOllama,
+}
+
+/// What is decided without asking anybody.
+#[derive(Debug, PartialEq)]
+enum Decision {
+    Take(Found),
+    /// Ask the Ollama there for its model.
+    Ask(Asking),
+}
+
+/// An Ollama that is to be asked for its model.
+#[derive(Debug, PartialEq)]
+struct Asking {
+    address: OllamaAddress,
+    source: Source,
+    configured: Configured,
+}
+
+/// Finds who answers. `ollama` is asked when nothing else is there, unless `$OLLAMA_HOST` names another.
+pub async fn discover(
+    configured: Option<&Configured>,
+    environment: Lookup<'_>,
+    ollama: &OllamaAddress,
+) -> Result<Found, DiscoverError> {
+    let asking = match decide(configured, environment, ollama)? {
+        Decision::Take(found) => return Ok(found),
+        Decision::Ask(asking) => asking,
+    };
+    match (ollama::probe(&asking.address).await, asking.source) {
+        (Some(model), source) => Ok(Found::at_ollama(&asking.address, model, source, &asking.configured)),
+        (None, Source::Config) => Err(DiscoverError::NoOllama),
+        (None, Source::Environment(_) | Source::Ollama | Source::Fallback) => Ok(Found::offline(Source::Fallback)),
+    }
+}
+
+fn decide(
+    configured: Option<&Configured>,
+    environment: Lookup<'_>,
+    ollama: &OllamaAddress,
+) -> Result<Decision, DiscoverError> {
+    let variable =
+        |name: &str| environment(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+    let ollama =
+        || variable("OLLAMA_HOST").and_then(|host| OllamaAddress::parse(&host)).unwrap_or_else(|| ollama.clone());
+    if let Some(configured) = configured {
+        return from_config(configured, &variable, &ollama);
+    }
+    if let Some(found) = with_keys(environment).into_iter().next() {
+        return Ok(Decision::Take(found));
+    }
+    let configured = Configured::usual(ProviderKind::Ollama);
+    Ok(Decision::Ask(Asking { address: ollama(), source: Source::Ollama, configured }))
+}
+
+/// The usual models of the services whose keys are in the environment, in the presets' order.
+#[must_use]
+pub fn with_keys(environment: Lookup<'_>) -> Vec<Found> {
+    let key = |name: &str| environment(name).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
+    let found = PRESETS.iter().filter_map(|preset| {
+        let (name, base_url, model) = (preset.key_variable?, preset.base_url?, preset.model?);
+        let usual = Configured { api_key: Some(Secret::new(key(name)?)), ..Configured::usual(preset.kind) };
+        let server = preset.server(base_url.to_owned(), model.to_owned(), &usual);
+        Some(preset.found(server, Source::Environment(name)))
+    });
+    found.collect()
+}
+
+fn from_config(
+    configured: &Configured,
+    variable: &dyn Fn(&str) -> Option<String>,
+    ollama: &dyn Fn() -> OllamaAddress,
+) -> Result<Decision, DiscoverError> {
+    let Some(preset) = Preset::of(configured.kind) else {
+        return Ok(Decision::Take(Found::offline(Source::Config)));
+    };
+    if preset.dialect == Dialect::Ollama {
+        let address = configured.base_url.as_deref().and_then(OllamaAddress::parse).unwrap_or_else(ollama);
+        return Ok(match configured.model.clone() {
+            Some(model) => Decision::Take(Found::at_ollama(&address, model, Source::Config, configured)),
+            None => Decision::Ask(Asking { address, source: Source::Config, configured: configured.clone() }),
+        });
+    }
+    let api_key = configured.api_key.clone().or_else(|| preset.key_variable.and_then(variable).map(Secret::new));
+    // An address of one's own may well need no key.
+    if let (Some(name), None, None) = (preset.key_variable, &api_key, &configured.base_url) {
+        return Err(DiscoverError::NoKey(name));
+    }
+    let usual = |usual: Option<&str>| usual.map(str::to_owned);
+    let base_url = configured.base_url.clone().or_else(|| usual(preset.base_url)).ok_or(DiscoverError::NoAddress)?;
+    let model = configured.model.clone().or_else(|| usual(preset.model)).ok_or(DiscoverError::NoModel)?;
+    let server = preset.server(base_url, model, &Configured { api_key, ..configured.clone() });
+    Ok(Decision::Take(preset.found(server, Source::Config)))
+}
+
+/// The variable that would hold the key which such a provider needs and nobody gives; none: there is one, or none is needed.
+#[must_use]
+pub fn lacks_key(configured: &Configured, environment: Lookup<'_>) -> Option<&'static str> {
+    let name = Preset::of(configured.kind)?.key_variable?;
+    let has_key = configured.api_key.is_some() || environment(name).is_some_and(|key| !key.trim().is_empty());
+    // An address of one's own may well need no key.
+    (!has_key && configured.base_url.is_none()).then_some(name)
+}
+
+/// The usual model of such a provider, if it has one.
+#[must_use]
+pub fn usual_model(kind: ProviderKind) -> Option<&'static str> {
+    Preset::of(kind)?.model
+}
+
+impl Preset {
+    /// What is known of this kind; none: the built-in model, which has no server.
+    #[must_use]
+    pub fn of(kind: ProviderKind) -> Option<&'static Self> {
+        PRESETS.iter().find(|preset| preset.kind == kind)
+    }
+
+    fn server(&self, base_url: String, model: String, configured: &Configured) -> Server {
+        let Configured { api_key, tuning, context_tokens, .. } = configured.clone();
+        Server { dialect: self.dialect, base_url, api_key, model, tuning, context_tokens }
+    }
+
+    fn found(&self, server: Server, source: Source) -> Found {
+        Found { label: label(self.name, &server.model), source, backend: Backend::Server(server) }
+    }
+}
+
+impl Found {
+    fn offline(source: Source) -> Self {
+        Self { label: offline::LABEL.to_owned(), source, backend: Backend::Offline }
+    }
+
+    fn at_ollama(address: &OllamaAddress, model: String, source: Source, configured: &Configured) -> Self {
+        let Configured { api_key, tuning, context_tokens, .. } = configured.clone();
+        let label = label("ollama", &model);
+        let (dialect, base_url) = (Dialect::Ollama, address.base());
+        let server = Server { dialect, base_url, api_key, model, tuning, context_tokens };
+        Self { label, source, backend: Backend::Server(server) }
+    }
+
+    /// The account on which it is asked; none for what has no server.
+    #[must_use]
+    pub fn credential(&self) -> Option<Credential> {
+        match &self.backend {
+            Backend::Offline => None,
+            Backend::Server(server) => Some(Credential::new(&server.base_url, server.api_key.as_ref())),
+        }
+    }
+
+    /// The same, with this limit on its replies where it has none.
+    #[must_use]
+    pub fn limited(&self, reply_tokens: Option<u64>) -> Self {
+        let mut limited = self.clone();
+        if let Backend::Server(server) = &mut limited.backend {
+            server.tuning.max_output_tokens = server.tuning.max_output_tokens.or(reply_tokens);
+        }
+        limited
+    }
+
+    /// The model, ready to be asked; `remember` keeps what it refuses, `table` knows what it can do.
+    pub fn provider(
+        &self,
+        deadlines: Deadlines,
+        remember: &Arc<dyn Remember>,
+        table: &Table,
+    ) -> Result<Arc<dyn Provider>, ModelError> {
+        let Server { dialect, base_url, api_key, model, mut tuning, context_tokens } = match self.backend.clone() {
+            Backend::Offline => return Ok(Arc::new(Offline)),
+            Backend::Server(server) => server,
+        };
+        let label = self.label.clone();
+        let facts = table.facts(&label);
+        let sees_images = table.may_see(&label);
+        if let (Some(wished), Some(most)) = (tuning.max_output_tokens, facts.max_output_tokens) {
+            tuning.max_output_tokens = Some(wished.min(most));
+        }
+        let settings = Settings { base_url, api_key, model, label, deadlines, tuning, sees_images, context_tokens };
+        Ok(match dialect {
+            Dialect::OpenAi(quirks) => Arc::new(OpenAi::new(settings, quirks, Arc::clone(remember))?),
+            Dialect::Anthropic => Arc::new(Anthropic::new(settings)?),
+            Dialect::Gemini => Arc::new(Gemini::new(settings)?),
+            Dialect::Ollama => Arc::new(Ollama::new(settings)?),
+        })
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let label = &self.label;
+        match (self.source, &self.backend) {
+            (Source::Config, Backend::Offline) => f.write_str(
+                "The built-in offline model answers, as config.toml says. To change it, edit [provider] there.",
+            ),
+            (Source::Config, Backend::Server(_)) => {
+                write!(f, "{label} answers, as config.toml says. To change it, edit [provider] there.")
+            }
+            (Source::Environment(name), _) => {
+                write!(f, "{label} answers, as {name} is set. To change it, fill in [provider] in config.toml.")
+            }
+            (Source::Ollama, _) => {
+                write!(f, "{label} answers, as an Ollama was found. To change it, fill in [provider] in config.toml.")
+            }
+            (Source::Fallback, _) => {
+                write!(
+                    f,
+                    "The built-in offline model answers; it knows a few sentences. {}",
+                    offline::words::HOW_TO_CONNECT
+                )
+            }
+        }
+    }
+}
+
+/// `provider/model`, as this model of such a provider is called.
+#[must_use]
+pub fn label_of(kind: ProviderKind, model: &str) -> String {
+    Preset::of(kind).map_or_else(|| offline::LABEL.to_owned(), |preset| label(preset.name, model))
+}
+
+/// `provider/model`, without naming a provider twice.
+fn label(provider: &str, model: &str) -> String {
+    if model.split('/').next() == Some(provider) { model.to_owned() } else { format!("{provider}/{model}") }
+}

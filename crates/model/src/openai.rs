@@ -1,0 +1,131 @@
+//! Models behind an OpenAI-compatible API: OpenAI, OpenRouter, DeepSeek, vLLM, and the like.
+//!
+//! Never: retries of what failed (the machine decides), or showing a model's reasoning.
+//! Start at [`OpenAi::new`].
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use reqwest::header::AUTHORIZATION;
+
+use crate::error::ModelError;
+use crate::exchange::answer::Failure;
+use crate::exchange::endpoint::{Endpoint, written};
+use crate::exchange::frame::Framing;
+use crate::exchange::{Call, exchange, look_up};
+use crate::learned::{ADAPTATIONS_MAX, Learned, Memory, Remember};
+use crate::message::Completion;
+use crate::openai::listing::{Listed, Listing};
+use crate::openai::quirks::Quirks;
+use crate::openai::reply::Reply;
+use crate::openai::wire::{Asked, ChatRequest};
+use crate::provider::{Checked, Offered, Provider, Request, Sink};
+use crate::settings::Settings;
+
+mod chunk;
+mod listing;
+pub mod quirks;
+mod reply;
+mod sealed;
+mod wire;
+
+/// A model behind an OpenAI-compatible API.
+pub struct OpenAi {
+    endpoint: Endpoint,
+    settings: Settings,
+    quirks: &'static Quirks,
+    memory: Memory,
+}
+
+impl OpenAi {
+    /// Sets the client up; nothing is sent yet.
+    pub fn new(settings: Settings, quirks: &'static Quirks, remember: Arc<dyn Remember>) -> Result<Self, ModelError> {
+        // The address is written with its version, which differs from server to server.
+        let endpoint = Endpoint::new(&settings.base_url, "", settings.deadlines)?;
+        let endpoint = endpoint.key(AUTHORIZATION, "Bearer ", settings.api_key.as_ref())?;
+        let memory = Memory::new(&settings.label, &settings.base_url, remember);
+        Ok(Self { endpoint, settings, quirks, memory })
+    }
+
+    /// The body of a call, as it is sent by what is known of the server.
+    pub fn body(&self, request: &Request) -> Result<Vec<u8>, ModelError> {
+        written(&ChatRequest::new(request, self.asked(&self.memory.now())))
+    }
+
+    fn asked<'a>(&'a self, learned: &'a Learned) -> Asked<'a> {
+        let Settings { model, label, tuning, sees_images, .. } = &self.settings;
+        Asked { model, label, quirks: self.quirks, tuning: *tuning, sees_images: *sees_images, learned }
+    }
+
+    async fn ask(&self, body: &ChatRequest<'_>, sink: &dyn Sink) -> Result<Completion, Failure> {
+        let request = self.endpoint.post_json("/chat/completions", written(body)?);
+        let call = Call { request, framing: Framing::ServerSentEvents };
+        let reply = Reply::new(&self.settings.label, self.quirks.reasoning);
+        exchange(&self.endpoint.deadlines, call, reply, sink).await
+    }
+}
+
+#[async_trait]
+impl Provider for OpenAi {
+    fn label(&self) -> &str {
+        &self.settings.label
+    }
+
+    async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let mut adaptations = 0;
+        loop {
+            let learned = self.memory.now();
+            let body = ChatRequest::new(request, self.asked(&learned));
+            let failure = match self.ask(&body, sink).await {
+                Ok(completion) => return Ok(completion),
+                Err(failure) => failure,
+            };
+            if adaptations == ADAPTATIONS_MAX || !self.memory.learn(&failure, &learned, &body.refusable()) {
+                return Err(failure.error);
+            }
+            adaptations += 1;
+        }
+    }
+
+    async fn check(&self) -> Result<Checked, ModelError> {
+        let listing = match look_up::<Listing>(self.endpoint.get("/models")).await {
+            Ok(listing) => listing,
+            Err(failure) if keeps_none(&failure) => return Ok(Checked::default()),
+            Err(failure) => return Err(failure.error),
+        };
+        let id = &self.settings.model;
+        if let Some(listed) = listing.find(id) {
+            return Ok(listed.checked());
+        }
+        // Aliases are known without being in the list. A name with a slash in it would be another address.
+        if id.contains(['/', '?', '#', '%', ' ']) {
+            return Ok(Checked { listed: Some(false), context_tokens: None });
+        }
+        match look_up::<Listed>(self.endpoint.get(&format!("/models/{id}"))).await {
+            Ok(listed) => Ok(listed.checked()),
+            Err(failure) if matches!(failure.status, 400..=499) => {
+                Ok(Checked { listed: Some(false), context_tokens: None })
+            }
+            Err(failure) => Err(failure.error),
+        }
+    }
+
+    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+        match look_up::<Listing>(self.endpoint.get("/models")).await {
+            Ok(listing) => Ok(Some(listing.all())),
+            Err(failure) if keeps_none(&failure) => Ok(None),
+            Err(failure) => Err(failure.error),
+        }
+    }
+}
+
+/// Whether the server has no list at all.
+fn keeps_none(failure: &Failure) -> bool {
+    matches!(failure.status, 404 | 405 | 501)
+}
+
+/// An empty reply, to be fuzzed.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn fold() -> impl crate::exchange::ReplyFold {
+    Reply::new("a/b", quirks::ReasoningBack::Details)
+}

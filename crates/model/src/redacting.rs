@@ -1,0 +1,189 @@
+//! A model that is told no secret of this Hob, and that tells none: what goes to it, its reply, the words of the reply while
+//! they come, and its errors are without them.
+
+use std::sync::{Mutex, PoisonError};
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::error::ModelError;
+use crate::message::{Completion, Message, ReplyPart, UserPart};
+use crate::provider::{Checked, Provider, Request, Sink};
+use hob_core::domain::redactor::{Redactor, Stream};
+
+/// The model behind it, without secrets.
+pub struct Redacting {
+    inner: Arc<dyn Provider>,
+    redactor: Redactor,
+}
+
+impl Redacting {
+    /// `inner`, which neither hears nor tells what `redactor` finds.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Provider>, redactor: Redactor) -> Self {
+        Self { inner, redactor }
+    }
+}
+
+#[async_trait]
+impl Provider for Redacting {
+    fn label(&self) -> &str {
+        self.inner.label()
+    }
+
+    async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let request = clean_request(&self.redactor, request.clone());
+        let shown = Shown { sink, stream: Mutex::new(self.redactor.stream()) };
+        match self.inner.complete(&request, &shown).await {
+            Ok(completion) => {
+                shown.end();
+                let parts = clean_parts(&self.redactor, completion.parts);
+                Ok(Completion { parts, ..completion })
+            }
+            Err(mut error) => {
+                self.redactor.clean(&mut error.message);
+                Err(error)
+            }
+        }
+    }
+
+    async fn check(&self) -> Result<Checked, ModelError> {
+        self.inner.check().await.map_err(|mut error| {
+            self.redactor.clean(&mut error.message);
+            error
+        })
+    }
+}
+
+/// A sink behind which no secret is seen, however the pieces are cut.
+struct Shown<'a> {
+    sink: &'a dyn Sink,
+    stream: Mutex<Stream>,
+}
+
+impl Shown<'_> {
+    fn end(&self) {
+        let rest = self.stream.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        self.show(&rest);
+    }
+
+    fn show(&self, text: &str) {
+        if !text.is_empty() {
+            self.sink.delta(text);
+        }
+    }
+}
+
+impl Sink for Shown<'_> {
+    fn delta(&self, text: &str) {
+        let ready = self.stream.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        self.show(&ready);
+    }
+}
+
+fn clean_request(redactor: &Redactor, mut request: Request) -> Request {
+    redactor.clean(&mut request.system);
+    for tool in &mut request.tools {
+        redactor.clean(&mut tool.description);
+    }
+    for message in &mut request.messages {
+        match message {
+            Message::User { parts } => {
+                for part in parts {
+                    if let UserPart::Text { text } = part {
+                        redactor.clean(text);
+                    }
+                }
+            }
+            Message::Assistant { parts } => *parts = clean_parts(redactor, std::mem::take(parts)),
+            Message::Tool(result) => redactor.clean(&mut result.text),
+        }
+    }
+    request
+}
+
+/// What is sealed cannot be changed: it is left out where a secret stands in it.
+fn clean_parts(redactor: &Redactor, mut parts: Vec<ReplyPart>) -> Vec<ReplyPart> {
+    for part in &mut parts {
+        match part {
+            ReplyPart::Text { text } => redactor.clean(text),
+            ReplyPart::Call(call) => redactor.clean(&mut call.arguments),
+            ReplyPart::Sealed(_) => {}
+        }
+    }
+    parts.retain(|part| !matches!(part, ReplyPart::Sealed(sealed) if !redactor.is_clean(&sealed.data)));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorClass;
+    use crate::message::{Sealed, ToolCall, ToolResult};
+    use crate::provider::ToolChoice;
+    use hob_core::domain::ids::CallId;
+    use hob_core::domain::secret::Secret;
+
+    const KEY: &str = "sk-live-0123456789";
+
+    /// Repeats what it heard, piece by piece, with the key before it.
+    struct Parrot;
+
+    #[async_trait]
+    impl Provider for Parrot {
+        fn label(&self) -> &str {
+            "a/parrot"
+        }
+
+        async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
+            let heard: Vec<String> = request.messages.iter().map(|message| message.text().into_owned()).collect();
+            let words = format!("{KEY} {} {}", request.system, heard.join(" "));
+            if heard.is_empty() {
+                return Err(ModelError::new(ErrorClass::Auth, format!("wrong key {KEY}")));
+            }
+            for piece in words.as_bytes().chunks(5) {
+                sink.delta(std::str::from_utf8(piece).unwrap());
+            }
+            let arguments = format!("{{\"key\":\"{KEY}\"}}");
+            let call = ToolCall { id: CallId::new(1, 0), name: "note".to_owned(), arguments };
+            let seal = |data: &str| {
+                ReplyPart::Sealed(Sealed { model: "a".to_owned(), kind: "k".to_owned(), data: data.to_owned() })
+            };
+            let parts = vec![seal(KEY), seal("plain"), ReplyPart::text(words), ReplyPart::Call(call)];
+            Ok(Completion { parts, ..Completion::default() })
+        }
+    }
+
+    #[derive(Default)]
+    struct Seen(Mutex<String>);
+
+    impl Sink for Seen {
+        fn delta(&self, text: &str) {
+            self.0.lock().unwrap().push_str(text);
+        }
+    }
+
+    fn request(messages: Vec<Message>) -> Request {
+        let (tools, tool_choice) = (Vec::new(), ToolChoice::Auto);
+        Request { system: format!("My key: {KEY}."), messages, stable: 0, tools, tool_choice, max_output_tokens: None }
+    }
+
+    #[tokio::test]
+    async fn n6_a_model_neither_hears_nor_tells_a_secret() {
+        let redactor = Redactor::new(&[Secret::new(KEY.to_owned())]).unwrap();
+        let model = Redacting::new(Arc::new(Parrot), redactor);
+        let result =
+            ToolResult { call: CallId::new(1, 0), name: "n".to_owned(), text: KEY.to_owned(), is_error: false };
+        let messages = vec![Message::user(format!("mine: {KEY}")), Message::Tool(result)];
+        let seen = Seen::default();
+        let completion = model.complete(&request(messages), &seen).await.unwrap();
+        let words = "[redacted] My key: [redacted]. mine: [redacted] [redacted]";
+        assert_eq!(completion.text(), words);
+        assert_eq!(*seen.0.lock().unwrap(), words, "streamed, too");
+        assert_eq!(completion.calls().next().unwrap().arguments, r#"{"key":"[redacted]"}"#);
+        assert_eq!(completion.parts.len(), 3, "what was sealed with it is gone");
+        let error = model.complete(&request(Vec::new()), &seen).await.unwrap_err();
+        assert_eq!(error.message, "wrong key [redacted]");
+    }
+}

@@ -1,0 +1,286 @@
+//! What somebody says in a recording, in words: by a server that speaks OpenAI's `/audio/transcriptions`.
+//!
+//! Never: a recording beyond the limit on the wire, or more than one repetition.
+//! Start at [`Transcriber::hear`].
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use serde::Deserialize;
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::Instant;
+
+use crate::error::{ErrorClass, ModelError};
+use crate::exchange::answer::{unreachable_server, whole};
+use crate::exchange::endpoint::Endpoint;
+use crate::settings::Deadlines;
+use hob_core::domain::money::Money;
+use hob_core::domain::secret::Secret;
+
+#[cfg(test)]
+mod tests;
+
+/// The wait before the one repetition.
+const RETRY_WAIT: Duration = Duration::from_secs(1);
+/// What a second of speech has at least, in bytes, where nobody tells how long it is: as messengers record it.
+const BYTES_PER_SECOND_MIN: u64 = 2_000;
+
+/// How recordings are heard.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Where the API is, with its version: `https://api.openai.com/v1`.
+    pub base_url: String,
+    /// Local servers need none.
+    pub api_key: Option<Secret>,
+    /// As the server calls it.
+    pub model: String,
+    /// The language that is spoken, where it is always the same.
+    pub language: Option<String>,
+    /// The most bytes of a recording.
+    pub bytes_max: u64,
+    /// How long one recording may take in all.
+    pub timeout: Duration,
+    /// What a minute costs; none: nobody knows.
+    pub minute: Option<Money>,
+}
+
+/// The kinds of recordings that servers take, by what they are called there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// The end of a file's name, by which servers tell them apart.
+    pub extension: &'static str,
+    /// The registered name.
+    pub mime: &'static str,
+}
+
+impl Kind {
+    /// What a file is, by its content; `spoken` is one that the platform calls a recording, which may lie in a container
+    /// for films. None: it is no recording that a server takes.
+    #[must_use]
+    pub fn of(mime: &str, spoken: bool) -> Option<Self> {
+        let (extension, mime) = match mime {
+            "audio/ogg" | "audio/opus" | "application/ogg" => ("ogg", "audio/ogg"),
+            "audio/mpeg" => ("mp3", "audio/mpeg"),
+            "audio/m4a" | "audio/mp4" => ("m4a", "audio/mp4"),
+            "audio/x-wav" | "audio/wav" => ("wav", "audio/wav"),
+            "audio/x-flac" | "audio/flac" => ("flac", "audio/flac"),
+            "audio/webm" => ("webm", "audio/webm"),
+            "video/webm" if spoken => ("webm", "audio/webm"),
+            "video/mp4" if spoken => ("mp4", "audio/mp4"),
+            _ => return None,
+        };
+        Some(Self { extension, mime })
+    }
+}
+
+/// A recording.
+#[derive(Debug, Clone, Copy)]
+pub struct Recording<'a> {
+    /// Its bytes.
+    pub content: &'a [u8],
+    /// The SHA-256 of these, in hex: what stands in no content that it is the hash of.
+    pub hash: &'a str,
+    /// What it is.
+    pub kind: Kind,
+    /// How long it is, where the platform tells.
+    pub seconds: Option<u32>,
+}
+
+/// What was heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// The words.
+    pub text: String,
+    /// For how long somebody spoke, as far as anybody tells.
+    pub seconds: Option<u64>,
+    /// What it cost; none: nobody knows.
+    pub cost: Option<Money>,
+}
+
+/// Hears recordings.
+#[derive(Debug)]
+pub struct Transcriber {
+    endpoint: Endpoint,
+    settings: Settings,
+    /// Who is at it, by recording.
+    turns: Mutex<BTreeMap<String, Weak<Turn>>>,
+}
+
+type Turn = tokio::sync::Mutex<()>;
+
+/// The answer, as far as it is read.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    text: String,
+    usage: Option<Usage>,
+    duration: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Usage {
+    seconds: Option<f64>,
+}
+
+impl Transcriber {
+    /// By these settings; nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the address or the key is none.
+    pub fn new(settings: Settings) -> Result<Self, ModelError> {
+        let deadlines = Deadlines { first_event: settings.timeout, ..Deadlines::default() };
+        let endpoint = Endpoint::new(&settings.base_url, "", deadlines)?;
+        let endpoint = endpoint.key(AUTHORIZATION, "Bearer ", settings.api_key.as_ref())?;
+        Ok(Self { endpoint, settings, turns: Mutex::default() })
+    }
+
+    /// The name under which it is on the bill.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("transcription/{}", self.settings.model)
+    }
+
+    /// What a recording will cost at most, as far as its length is known or follows from its size; none: nobody knows
+    /// what a minute costs.
+    #[must_use]
+    pub fn estimate(&self, bytes: u64, seconds: Option<u32>) -> Option<Money> {
+        let seconds = seconds.map_or(bytes / BYTES_PER_SECOND_MIN, u64::from);
+        self.settings.minute.map(|minute| cost(minute, seconds))
+    }
+
+    /// Waits until nobody else is at this recording: a platform may hand one message in twice at once.
+    pub async fn turn(&self, recording: &str) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.retain(|_, turn| turn.strong_count() > 0);
+            let known = turns.get(recording).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                let turn = Arc::<Turn>::default();
+                turns.insert(recording.to_owned(), Arc::downgrade(&turn));
+                turn
+            })
+        };
+        turn.lock_owned().await
+    }
+
+    /// The words in a recording: asked once more where the reason for not having them may pass, and never beyond `end`.
+    ///
+    /// # Errors
+    /// With the reason, in words for whoever sent it, without a full stop.
+    pub async fn hear(&self, recording: &Recording<'_>, end: Instant) -> Result<Heard, String> {
+        let (bytes, most) = (recording.content.len() as u64, self.settings.bytes_max);
+        if bytes > most {
+            return Err(format!("it has {:.1} MB, and {:.1} MB are the most", mega(bytes), mega(most)));
+        }
+        let end = end.min(Instant::now() + self.settings.timeout);
+        let asked = tokio::time::timeout_at(end, self.ask_twice(recording));
+        let answer = asked.await.unwrap_or_else(|_elapsed| Err(ModelError::new(ErrorClass::Timeout, "")));
+        let answer = answer.map_err(|error| {
+            tracing::warn!(class = %error.class, error = error.message, "a recording could not be transcribed");
+            why(error.class)
+        })?;
+        let text = answer.text.trim().to_owned();
+        if text.is_empty() {
+            return Err("nobody is heard in it".to_owned());
+        }
+        let told = answer.usage.and_then(|usage| usage.seconds).or(answer.duration).filter(|told| *told >= 0.0);
+        let seconds = told.map(whole_seconds).or(recording.seconds.map(u64::from));
+        let cost = self.settings.minute.map(|minute| cost(minute, seconds.unwrap_or(bytes / BYTES_PER_SECOND_MIN)));
+        tracing::info!(seconds, bytes, "a recording was transcribed");
+        Ok(Heard { text, seconds, cost })
+    }
+
+    async fn ask_twice(&self, recording: &Recording<'_>) -> Result<Answer, ModelError> {
+        let first = self.ask(recording).await;
+        match first {
+            Err(error) if passes(error.class) => {
+                tokio::time::sleep(error.retry_after.unwrap_or(RETRY_WAIT)).await;
+                self.ask(recording).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn ask(&self, recording: &Recording<'_>) -> Result<Answer, ModelError> {
+        let (kind, body) = form(&self.settings, recording);
+        let request = self.endpoint.post("/audio/transcriptions").header(CONTENT_TYPE, kind).body(body);
+        let response = request.send().await.map_err(|error| unreachable_server(&error))?;
+        let body = whole(response).await.map_err(|failure| failure.error)?;
+        serde_json::from_slice(&body).map_err(|error| {
+            tracing::debug!(%error, "a transcription has another shape");
+            ModelError::new(ErrorClass::Malformed, "The answer has no text in it.")
+        })
+    }
+}
+
+/// Whether the same may go well a moment later.
+fn passes(class: ErrorClass) -> bool {
+    matches!(
+        class,
+        ErrorClass::RateLimit
+            | ErrorClass::Overloaded
+            | ErrorClass::Timeout
+            | ErrorClass::Network
+            | ErrorClass::Server
+            | ErrorClass::Malformed
+    )
+}
+
+/// What to tell whoever sent the recording: what is wrong, and where it can be set right.
+fn why(class: ErrorClass) -> String {
+    let why = match class {
+        ErrorClass::Auth => "the key is not accepted: check `api_key` under [transcription] in config.toml",
+        ErrorClass::Billing => "the account has no credit left",
+        ErrorClass::RateLimit | ErrorClass::Overloaded | ErrorClass::Resting => "the service has too much to do",
+        ErrorClass::UnknownModel => "there is no such model: check `model` under [transcription] in config.toml",
+        ErrorClass::Refused => "the service refuses it",
+        ErrorClass::BadRequest | ErrorClass::ContextTooLong => "the service does not take the recording",
+        ErrorClass::Timeout => "it took too long",
+        ErrorClass::Network => "the service cannot be reached",
+        ErrorClass::Server => "the service failed",
+        ErrorClass::Malformed => "the answer is no transcript: check `base_url` under [transcription] in config.toml",
+    };
+    why.to_owned()
+}
+
+/// The form: its type, and its bytes.
+fn form(settings: &Settings, recording: &Recording<'_>) -> (String, Vec<u8>) {
+    let Recording { content, hash, kind, .. } = recording;
+    // Whoever finds a content in which its own SHA-256 stands may end its part.
+    let boundary = format!("hob-{}", hash.get(..48).unwrap_or("recording"));
+    let fields = [
+        ("model", Some(settings.model.as_str())),
+        ("response_format", Some("json")),
+        ("language", settings.language.as_deref()),
+    ];
+    let fields = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let head: String = fields
+        .map(|(name, value)| {
+            format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+        })
+        .collect();
+    let Kind { extension, mime } = kind;
+    let file = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"recording.{extension}\"\r\n\
+         Content-Type: {mime}\r\n\r\n"
+    );
+    let tail = format!("\r\n--{boundary}--\r\n");
+    let body = [head.as_bytes(), file.as_bytes(), content, tail.as_bytes()].concat();
+    (format!("multipart/form-data; boundary={boundary}"), body)
+}
+
+/// What so many seconds cost, to the nanodollar.
+fn cost(minute: Money, seconds: u64) -> Money {
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    Money::from_nanos(minute.nanos().saturating_mul(seconds) / 60)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float beyond a u64 saturates")]
+fn whole_seconds(seconds: f64) -> u64 {
+    seconds.ceil() as u64
+}
+
+fn mega(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}

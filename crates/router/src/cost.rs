@@ -1,0 +1,218 @@
+//! `/cost`: what was spent, on which models, by whom, and how much of the budgets that is.
+//!
+//! Never: another person's spending, but for owners and admins.
+//! Start at [`bill`].
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, Zoned};
+
+use hob_core::domain::ids::UserId;
+use hob_core::domain::money::Money;
+use hob_core::domain::principal::{Principal, Role};
+use hob_core::policy::budget::Scope;
+use hob_model::purse::Purse;
+use hob_store::error::StoreError;
+use hob_store::model_calls::PrefixBreak;
+use hob_store::spend::{Line, Spent};
+use hob_store::{Tx, millis, model_calls, spend};
+
+/// The answer to `/cost`.
+pub(super) async fn bill(
+    tx: &mut Tx,
+    purse: &Purse,
+    principal: &Principal,
+    now: Timestamp,
+) -> Result<String, StoreError> {
+    let sees_all = principal.role >= Role::Admin;
+    let user = (!sees_all).then_some(principal.user);
+    let month = month_start(now, &purse.zone);
+    let since = millis(month.timestamp());
+    let mut periods = Vec::new();
+    for (name, from) in [
+        ("Last 24 hours".to_owned(), millis(now - SignedDuration::from_hours(24))),
+        ("Last 7 days".to_owned(), millis(now - SignedDuration::from_hours(24 * 7))),
+        (month.strftime("%B").to_string(), since),
+    ] {
+        periods.push((name, spend::since(tx, from, user).await?));
+    }
+    let people = if sees_all { spend::by_user(tx, since).await? } else { Vec::new() };
+    Ok(show(&Bill {
+        periods,
+        models: spend::by_model(tx, since, user).await?,
+        people,
+        breaks: model_calls::prefix_breaks(tx, since, user).await?,
+        budgets: budgets(tx, purse, (principal.user, principal.role), now).await?,
+    }))
+}
+
+/// The first of the household's month, at its midnight.
+fn month_start(now: Timestamp, zone: &TimeZone) -> Zoned {
+    let local = now.to_zoned(zone.clone());
+    local.first_of_month().and_then(|first| first.start_of_day()).unwrap_or(local)
+}
+
+/// The caps that hold now, with what is used of each; a run's own is shown by its size alone.
+async fn budgets(
+    tx: &mut Tx,
+    purse: &Purse,
+    (user, role): (UserId, Role),
+    now: Timestamp,
+) -> Result<Vec<String>, StoreError> {
+    let mut shown = Vec::new();
+    for (window, used) in purse.standing(tx, user, now).await? {
+        // What all use together is not a guest's to know.
+        if role == Role::Guest && !matches!(window.scope, Scope::Run | Scope::PersonMonth) {
+            continue;
+        }
+        let words = window.scope.words();
+        shown.push(match used {
+            Some(used) => format!("{used} of {} for {words}", window.cap),
+            None => format!("{} for {words}", window.cap),
+        });
+    }
+    Ok(shown)
+}
+
+/// What `/cost` shows.
+struct Bill {
+    periods: Vec<(String, Spent)>,
+    models: Vec<Line>,
+    people: Vec<Line>,
+    breaks: Vec<PrefixBreak>,
+    budgets: Vec<String>,
+}
+
+fn show(bill: &Bill) -> String {
+    let mut lines: Vec<String> =
+        bill.periods.iter().map(|(name, spent)| format!("{name}: {}", period(spent))).collect();
+    let month = bill.periods.last();
+    let name = month.map_or("", |(name, _)| name.as_str());
+    for (title, entries) in [("model", &bill.models), ("person", &bill.people)] {
+        if !entries.is_empty() {
+            lines.push(format!("By {title} in {name}:"));
+            lines.extend(entries.iter().map(entry));
+        }
+    }
+    if !bill.budgets.is_empty() {
+        lines.push(format!("Budgets: {}", bill.budgets.join("; ")));
+    }
+    if !bill.breaks.is_empty() {
+        let reasons: Vec<String> =
+            bill.breaks.iter().map(|found| format!("{} {} ×", found.reason, found.count)).collect();
+        lines.push(format!("Providers' caches could not go on in {name}: {}", reasons.join(", ")));
+    }
+    if let Some(unpriced) = month.map(|(_, spent)| spent.unpriced).filter(|unpriced| *unpriced > 0) {
+        lines.push(format!("No price is known for {unpriced} calls in {name}: they are not in the sums."));
+    }
+    lines.join("\n")
+}
+
+fn period(spent: &Spent) -> String {
+    if spent.calls == 0 {
+        return "nothing".to_owned();
+    }
+    let calls = if spent.calls == 1 { "call" } else { "calls" };
+    let share = |tokens| percent(tokens, spent.input_tokens);
+    let cached = match (share(spent.cached_tokens), share(spent.cache_write_tokens)) {
+        (0, 0) => String::new(),
+        (read, 0) => format!(" ({read} % from cache)"),
+        (read, written) => format!(" ({read} % from cache, {written} % written to it)"),
+    };
+    let thinking = match percent(spent.reasoning_tokens, spent.output_tokens) {
+        0 => String::new(),
+        share => format!(" ({share} % thinking)"),
+    };
+    format!(
+        "{} in {} {calls}, {} tokens read{cached}, {} written{thinking}",
+        Money::from_nanos(spent.cost),
+        spent.calls,
+        thousands(spent.input_tokens),
+        thousands(spent.output_tokens)
+    )
+}
+
+fn entry(line: &Line) -> String {
+    let calls = if line.calls == 1 { "call" } else { "calls" };
+    format!(
+        "- {}: {}, {} {calls}, {} tokens",
+        line.name,
+        Money::from_nanos(line.cost),
+        line.calls,
+        thousands(line.tokens)
+    )
+}
+
+fn percent(part: i64, whole: i64) -> i64 {
+    part.saturating_mul(100).checked_div(whole).unwrap_or(0)
+}
+
+/// `1234567` as `1,234,567`.
+fn thousands(number: i64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, calls: i64, tokens: i64, cost: i64) -> Line {
+        Line { name: name.to_owned(), calls, tokens, cost }
+    }
+
+    #[test]
+    fn a_bill_on_one_screen() {
+        let day = Spent { calls: 1, input_tokens: 1_200, output_tokens: 80, cost: 420_000, ..Spent::default() };
+        let month = Spent {
+            calls: 31,
+            unpriced: 2,
+            input_tokens: 1_234_567,
+            cached_tokens: 1_000_000,
+            cache_write_tokens: 200_000,
+            output_tokens: 12_000,
+            reasoning_tokens: 6_000,
+            cost: 1_420_000_000,
+            ..Spent::default()
+        };
+        let named = |name: &str, spent| (name.to_owned(), spent);
+        let bill = Bill {
+            periods: vec![
+                named("Last 24 hours", day),
+                named("Last 7 days", Spent::default()),
+                named("November", month),
+            ],
+            models: vec![line("openai/gpt-6", 30, 1_246_000, 1_420_000_000), line("offline/built-in", 1, 567, 0)],
+            people: vec![line("Ada", 31, 1_246_567, 1_420_000_000)],
+            breaks: vec![PrefixBreak { reason: "another model".to_owned(), count: 2 }],
+            budgets: vec!["$1.42 of $5.00 for a month".to_owned()],
+        };
+        insta::assert_snapshot!(show(&bill), @r"
+        Last 24 hours: $0.00042 in 1 call, 1,200 tokens read, 80 written
+        Last 7 days: nothing
+        November: $1.42 in 31 calls, 1,234,567 tokens read (81 % from cache, 16 % written to it), 12,000 written (50 % thinking)
+        By model in November:
+        - openai/gpt-6: $1.42, 30 calls, 1,246,000 tokens
+        - offline/built-in: $0.00, 1 call, 567 tokens
+        By person in November:
+        - Ada: $1.42, 31 calls, 1,246,567 tokens
+        Budgets: $1.42 of $5.00 for a month
+        Providers' caches could not go on in November: another model 2 ×
+        No price is known for 2 calls in November: they are not in the sums.
+        ");
+    }
+
+    #[test]
+    fn numbers_are_read_in_threes() {
+        let table = [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")];
+        for (number, shown) in table {
+            assert_eq!(thousands(number), shown);
+        }
+    }
+}

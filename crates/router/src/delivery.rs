@@ -1,0 +1,458 @@
+//! The outbox's workers: what is to be said is said, in order, until it is said or given up.
+
+mod metered;
+mod records;
+#[cfg(test)]
+pub(crate) mod tests;
+mod turn;
+pub mod ways;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+use crate::delivery::records::{ListOpen, Over, Queued, Sweep};
+use crate::delivery::turn::{Next, Settled, Turn, Turned, Wait, judge};
+use crate::delivery::ways::{Reach, Ways};
+use crate::signs::Signs;
+use crate::streaming::{Streaming, Way};
+use hob_agent::ports::Watcher;
+use hob_core::domain::channel::{Channel, FetchError, Progress};
+use hob_core::domain::clock::Clock;
+use hob_core::domain::health::ChannelHealth;
+use hob_core::domain::ids::{OutboxId, RunId, SessionId};
+use hob_core::domain::inbound::{Attachment, ChannelKind, Conversation};
+use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use hob_core::domain::redactor::Redactor;
+use hob_core::domain::rng::Rng;
+use hob_model::message::MediaType;
+use hob_model::picture::{self, Unfit};
+use hob_store::Store;
+use hob_store::contents::{self, Contents, Kept};
+use hob_store::error::StoreError;
+use hob_store::outbox::{Attempt, Waiting};
+use hob_telemetry::meters::Meters;
+use hob_tools::files::text::sniff;
+
+/// A channel must answer within this; its own deadlines are shorter.
+const DELIVER_MAX: Duration = Duration::from_secs(90);
+/// A file is given so much longer as it takes at this many bytes a second.
+const FILE_BYTES_A_SECOND: u64 = 100_000;
+/// After a start, so many messages that wait are looked after.
+const SEEN_MAX: i64 = 1_024;
+/// The wait after the database failed.
+const STORE_RETRY: Duration = Duration::from_secs(1);
+
+/// What delivery works with, whatever the config says.
+pub struct DeliveryPorts {
+    /// The database.
+    pub store: Store,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Jitter.
+    pub rng: Arc<dyn Rng>,
+    /// The contents of files.
+    pub contents: Contents,
+    /// Finds this Hob's secrets: none is sent.
+    pub redactor: Redactor,
+    /// No new attempt is made once this is cancelled.
+    pub stop: CancellationToken,
+    /// Holds every task.
+    pub tracker: TaskTracker,
+    /// Told whenever a worker has come to rest.
+    pub rest: Arc<Notify>,
+    /// What is counted.
+    pub meters: Arc<Meters>,
+}
+
+/// The outbox's workers: one per session that has something to be said.
+#[derive(Clone)]
+pub struct Delivery {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    ports: DeliveryPorts,
+    reach: Arc<Reach>,
+    streaming: Streaming,
+    signs: Signs,
+    workers: Mutex<BTreeMap<SessionId, Worker>>,
+}
+
+struct Worker {
+    signal: Arc<Notify>,
+    again: bool,
+}
+
+impl Delivery {
+    /// Workers over `ports`, which deliver in these ways for now.
+    #[must_use]
+    pub fn new(ports: DeliveryPorts, ways: Ways) -> Self {
+        let reach = Arc::new(Reach::new(ways, ports.tracker.clone(), ports.stop.clone()));
+        let streaming = Streaming::new(Arc::clone(&reach), ports.store.clone(), ports.redactor.clone());
+        let signs = Signs::new(Arc::clone(&reach));
+        Self { inner: Arc::new(Inner { ports, reach, streaming, signs, workers: Mutex::new(BTreeMap::new()) }) }
+    }
+
+    /// From now on everything is delivered in these ways; what is being sent is sent as it began.
+    pub fn exchange(&self, ways: Ways) {
+        self.inner.reach.exchange(ways);
+    }
+
+    /// A message was taken in, and waits for its turn.
+    pub fn seen(&self, destination: &Destination, run: RunId) {
+        self.inner.signs.see(destination, run);
+    }
+
+    /// Rows were added to this session's outbox.
+    pub fn wake(&self, session: SessionId) {
+        let mut workers = self.inner.workers();
+        if let Some(worker) = workers.get_mut(&session) {
+            worker.again = true;
+            worker.signal.notify_one();
+            return;
+        }
+        if self.inner.ports.stop.is_cancelled() {
+            return;
+        }
+        workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true });
+        let inner = Arc::clone(&self.inner);
+        let span = tracing::info_span!(parent: None, "outbox", lane = %session);
+        self.inner.ports.tracker.spawn(async move { inner.work(session).await }.instrument(span));
+    }
+
+    /// At the start, before any run is resumed: what was being sent has an unknown outcome; everything open goes out.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn sweep(&self) -> Result<u64, StoreError> {
+        let unknown = self.inner.ports.store.write(Sweep).await?;
+        self.inner.streaming.recall().await?;
+        // They show that they were seen: whoever takes one along is to find it.
+        for (run, destination) in self.inner.ports.store.read(Queued { most: SEEN_MAX }).await? {
+            self.seen(&destination, run);
+        }
+        self.wake_all().await?;
+        Ok(unknown)
+    }
+
+    /// Wakes the workers of every session with something to be said, e.g. after an outage.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn wake_all(&self) -> Result<(), StoreError> {
+        for (session, channel) in self.inner.ports.store.read(ListOpen).await? {
+            let served = channel.parse::<ChannelKind>();
+            if served.is_ok_and(|kind| self.inner.reach.ways().channels.iter().any(|known| known.address().0 == kind)) {
+                self.wake(session);
+            }
+        }
+        self.inner.look_after_signs(None).await?;
+        self.inner.streaming.tidy().await
+    }
+
+    /// Fetches a file that came with a message, and keeps it.
+    ///
+    /// # Errors
+    /// When it cannot be had.
+    pub async fn fetch(&self, from: &Conversation, attachment: &Attachment) -> Result<Fetched, FetchError> {
+        let channel = self.inner.channel(from).ok_or_else(|| FetchError("its platform is not connected".to_owned()))?;
+        let most = self.inner.ports.contents.bytes_max();
+        let bytes = channel.fetch(attachment, most).await.map_err(|error| match most < contents::BYTES_MAX {
+            true => FetchError(format!("{error} (the disk is nearly full: only small files are taken)")),
+            false => error,
+        })?;
+        let mime = sniff(&bytes);
+        let picture = picture::look(mime, &bytes);
+        let kept = self.inner.ports.contents.keep(bytes).await;
+        let kept = kept.map_err(|error| FetchError(format!("it could not be kept: {error}")))?;
+        Ok(Fetched { kept, mime, picture })
+    }
+
+    /// The bytes of what was kept.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn content_of(&self, kept: &Kept) -> io::Result<Vec<u8>> {
+        self.inner.ports.contents.read(&kept.hash, kept.bytes).await
+    }
+
+    /// The bytes of a recorded file.
+    ///
+    /// # Errors
+    /// When they are gone, or cannot be read.
+    pub async fn content(&self, hash: &str, bytes: u64) -> io::Result<Vec<u8>> {
+        self.inner.ports.contents.read(hash, bytes).await
+    }
+
+    /// Deletes the contents that no record refers to any more.
+    ///
+    /// # Errors
+    /// When the directory or the database cannot be read.
+    pub async fn sweep_contents(&self) -> Result<usize, StoreError> {
+        self.inner.ports.contents.sweep(&self.inner.ports.store).await
+    }
+
+    /// What is counted.
+    #[must_use]
+    pub fn meters(&self) -> &Arc<Meters> {
+        &self.inner.ports.meters
+    }
+
+    /// How each account fares.
+    #[must_use]
+    pub fn health(&self) -> Vec<(ChannelKind, String, ChannelHealth)> {
+        let health = |channel: &Arc<dyn Channel>| {
+            let (kind, account) = channel.address();
+            let sent_at = self.inner.ports.meters.sent_at(kind, account);
+            (kind, account.to_owned(), ChannelHealth { sent_at, ..channel.health() })
+        };
+        self.inner.reach.ways().channels.iter().map(health).collect()
+    }
+}
+
+/// A file that was fetched and kept.
+#[derive(Debug)]
+pub struct Fetched {
+    /// Its content.
+    pub kept: Kept,
+    /// What it is.
+    pub mime: &'static str,
+    /// Of a picture: whether a model can be shown it.
+    pub picture: Option<Result<MediaType, Unfit>>,
+}
+
+impl Watcher for Delivery {
+    fn progress(&self, destination: &Destination, run: RunId, progress: Progress) {
+        let Some(channel) = self.inner.channel(&destination.conversation) else {
+            return;
+        };
+        // It is only a sign of life, also told while a run's panic unwinds: a second one would end the process.
+        let told = std::panic::catch_unwind(AssertUnwindSafe(|| channel.progress(destination, run, &progress)));
+        if told.is_err() {
+            tracing::error!(%run, "the channel's code panicked while it showed progress");
+        }
+        self.inner.streaming.hear(destination, run, &progress);
+        self.inner.signs.hear(destination, run, &progress);
+        let here = &destination.conversation;
+        if matches!(progress, Progress::Idle(_)) && !self.inner.signs.waiting(Some(here)).is_empty() {
+            // Perhaps it took along, or took back, what waited behind it.
+            let (inner, here) = (Arc::clone(&self.inner), here.clone());
+            self.inner.ports.tracker.spawn(async move {
+                if let Err(error) = inner.look_after_signs(Some(&here)).await {
+                    tracing::debug!(%error, "the signs of what waits could not be looked through: {error}");
+                }
+            });
+        }
+    }
+
+    fn said(&self, session: SessionId) {
+        self.wake(session);
+    }
+}
+
+impl Inner {
+    fn workers(&self) -> MutexGuard<'_, BTreeMap<SessionId, Worker>> {
+        // The map is whole between any two of its operations, so a panic elsewhere leaves nothing half done.
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn channel(&self, place: &Conversation) -> Option<Arc<dyn Channel>> {
+        self.reach.channel(place)
+    }
+
+    /// What waited and is over without a run of its own shows nothing any more.
+    async fn look_after_signs(&self, place: Option<&Conversation>) -> Result<(), StoreError> {
+        let waiting = self.signs.waiting(place);
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let over = self.ports.store.read(Over { runs: waiting }).await?;
+        over.into_iter().for_each(|run| self.signs.gone(run));
+        Ok(())
+    }
+
+    async fn work(self: Arc<Self>, session: SessionId) {
+        let _rest = Rest(Arc::clone(&self.ports.rest));
+        let mut wait: Option<Wait> = None;
+        while let Some(signal) = self.look_again(session) {
+            wait = self.say_all(session, &signal, wait).await;
+            if self.ports.stop.is_cancelled() {
+                self.workers().remove(&session);
+                return;
+            }
+        }
+    }
+
+    /// Sends what there is to say. What was taken is sent, also while the daemon stops; then nothing more is taken.
+    async fn say_all(self: &Arc<Self>, session: SessionId, signal: &Notify, mut wait: Option<Wait>) -> Option<Wait> {
+        let mut next = self.next(session, None, wait).await;
+        loop {
+            let (settled, took_draft, way) = match next {
+                Next::Send(waiting) => {
+                    let took_draft = takes_draft(&waiting);
+                    let Some((settled, way)) = self.send(*waiting).await else { return wait };
+                    (Some(settled), took_draft, way)
+                }
+                Next::Later(head) => {
+                    let known = wait.filter(|wait| wait.head == head);
+                    let waiting = known.unwrap_or_else(|| Wait::until(head, self.ports.clock.now()));
+                    wait = Some(waiting);
+                    self.pause(signal, waiting.until).await;
+                    (None, None, None)
+                }
+                Next::Nothing => return wait,
+            };
+            next = self.next(session, settled, wait).await;
+            // Before it is on record that a draft is the answer now, whoever draws next would take it for one left behind.
+            drop(way);
+            if let Some((place, run)) = took_draft {
+                self.streaming.taken(&place, run);
+            }
+        }
+    }
+
+    fn look_again(&self, session: SessionId) -> Option<Arc<Notify>> {
+        let mut workers = self.workers();
+        let worker = workers.get_mut(&session)?;
+        if !std::mem::take(&mut worker.again) {
+            workers.remove(&session);
+            return None;
+        }
+        Some(Arc::clone(&worker.signal))
+    }
+
+    async fn pause(&self, signal: &Notify, until: Instant) {
+        tokio::select! {
+            biased;
+            () = self.ports.stop.cancelled() => {}
+            () = signal.notified() => {}
+            () = tokio::time::sleep_until(until) => {}
+        }
+    }
+
+    /// Records what came of the last attempt, and takes the next chunk in the same transaction.
+    ///
+    /// Until that is stored nothing else of the session is sent.
+    async fn next(self: &Arc<Self>, session: SessionId, settled: Option<Settled>, wait: Option<Wait>) -> Next {
+        let waited = wait.filter(Wait::is_over).map(|wait| wait.head);
+        let letters = Arc::clone(&self.reach.ways().letters);
+        let mut turn =
+            Turn { session, settled, take: true, waited, letters, now: Timestamp::MIN, oldest: Timestamp::MIN };
+        loop {
+            turn.take = !self.ports.stop.is_cancelled();
+            turn.now = self.ports.clock.now();
+            let age_max = SignedDuration::try_from(self.reach.ways().limits.age_max).unwrap_or(SignedDuration::MAX);
+            turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
+            match self.ports.store.write(turn.clone()).await {
+                Ok(Turned { next, asked }) => {
+                    if let Some(settled) = &turn.settled {
+                        log(settled.id, &settled.attempt);
+                    }
+                    let delivery = Delivery { inner: Arc::clone(self) };
+                    asked.into_iter().for_each(|session| delivery.wake(session));
+                    return next;
+                }
+                Err(error) if !error.is_passing() || self.ports.stop.is_cancelled() => {
+                    tracing::error!(%error, "the outbox cannot be used; it is looked at again later");
+                    return Next::Nothing;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the outbox cannot be used; trying again");
+                    tokio::time::sleep(STORE_RETRY).await;
+                }
+            }
+        }
+    }
+
+    /// Sends a chunk; none if the daemon could not wait for its outcome any longer.
+    ///
+    /// Nothing else is sent or drawn in the conversation before what is given with the outcome is dropped.
+    async fn send(&self, mut waiting: Waiting) -> Option<(Settled, Option<Way>)> {
+        self.ports.redactor.clean(&mut waiting.message.text);
+        waiting.message.markup.iter_mut().for_each(|markup| self.ports.redactor.clean(markup));
+        let id = waiting.message.id;
+        let now = self.ports.clock.now();
+        let Some(channel) = self.channel(&waiting.message.destination.conversation) else {
+            let why = "this account is not configured any more".to_owned();
+            return Some((Settled { id, attempt: Attempt::Abandoned { why } }, None));
+        };
+        if let Some(file) = &mut waiting.message.file {
+            file.path = self.ports.contents.path(&file.hash);
+        }
+        if self.ports.stop.is_cancelled() {
+            let why = "the daemon stops".to_owned();
+            return Some((Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } }, None));
+        }
+        let way = tokio::select! {
+            biased;
+            way = self.streaming.make_way(&mut waiting) => way,
+            () = self.ports.stop.cancelled() => {
+                let why = "the daemon stops".to_owned();
+                return Some((Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } }, None));
+            }
+        };
+        let span = metered::span(&waiting.message);
+        let sent = tokio::select! {
+            biased;
+            sent = deliver(&*channel, &waiting.message).instrument(span) => sent,
+            // It stays marked as being sent: the next start finds its outcome unknown.
+            () = self.ports.stop.cancelled() => {
+                tracing::warn!(outbox = %id, "outbox.cut_off");
+                return None;
+            }
+        };
+        let now = self.ports.clock.now();
+        let limits = &self.reach.ways().limits;
+        let attempt = judge(sent, &waiting, limits, (now, self.ports.rng.fraction()));
+        metered::count(&self.ports.meters, (&waiting, channel.address()), &attempt, now);
+        Some((Settled { id, attempt }, way))
+    }
+}
+
+/// Whose draft a chunk takes the place of, if there is one.
+fn takes_draft(waiting: &Waiting) -> Option<(Conversation, RunId)> {
+    let run = waiting.message.run.filter(|_| waiting.takes_draft)?;
+    Some((waiting.message.destination.conversation.clone(), run))
+}
+
+/// A channel that neither answers in time nor stays whole leaves the outcome unknown.
+async fn deliver(channel: &dyn Channel, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+    let unknown = |why: &str| Err(DeliveryError::Unknown { why: why.to_owned() });
+    let sending = AssertUnwindSafe(channel.deliver(message)).catch_unwind();
+    let file = message.file.as_ref().map_or(0, |file| file.bytes / FILE_BYTES_A_SECOND);
+    match tokio::time::timeout(DELIVER_MAX + Duration::from_secs(file), sending).await {
+        Ok(Ok(sent)) => sent,
+        Ok(Err(_panic)) => unknown("the channel's code panicked"),
+        Err(_elapsed) => unknown("the platform did not answer"),
+    }
+}
+
+/// An attempt is logged when its outcome is stored: what the log says is true after a crash, too.
+fn log(id: OutboxId, attempt: &Attempt) {
+    match attempt {
+        Attempt::Delivered { .. } => tracing::debug!(outbox = %id, "outbox.delivered"),
+        Attempt::Again { at, unknown, why } => tracing::warn!(outbox = %id, %at, unknown, why, "outbox.retry"),
+        Attempt::Failed { why } | Attempt::Abandoned { why } => {
+            tracing::error!(outbox = %id, why, "outbox.given_up")
+        }
+    }
+}
+
+struct Rest(Arc<Notify>);
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        self.0.notify_waiters();
+    }
+}

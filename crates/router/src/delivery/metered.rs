@@ -1,0 +1,45 @@
+//! What is counted and traced of an attempt to deliver.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tracing::{Span, field};
+
+use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::outgoing::Outgoing;
+use hob_store::outbox::{Attempt, Waiting};
+use hob_telemetry::meters::{Meters, Stage};
+
+/// The span of an attempt.
+pub(super) fn span(message: &Outgoing) -> Span {
+    let place = &message.destination.conversation;
+    let (channel, session) = (place.channel, place.session_key());
+    let span =
+        tracing::info_span!(parent: None, "outbox.send", %channel, %session, run = field::Empty, outbox = %message.id);
+    message.run.iter().for_each(|run| {
+        span.record("run", field::display(run));
+    });
+    span
+}
+
+/// Counts an attempt, and how long a chunk that went out had waited.
+pub(super) fn count(
+    meters: &Meters,
+    (waiting, (kind, account)): (&Waiting, (ChannelKind, &str)),
+    attempt: &Attempt,
+    now: Timestamp,
+) {
+    let outcome = match attempt {
+        Attempt::Delivered { .. } => "delivered",
+        Attempt::Again { unknown: true, .. } => "unknown",
+        Attempt::Again { .. } => "retry",
+        Attempt::Failed { .. } => "failed",
+        Attempt::Abandoned { .. } => "abandoned",
+    };
+    meters.deliveries.of(&[kind.as_str(), outcome]).inc();
+    if matches!(attempt, Attempt::Delivered { .. }) {
+        let waited = now.as_millisecond().saturating_sub(waiting.created_at);
+        meters.stage(Stage::Sent, Duration::from_millis(u64::try_from(waited).unwrap_or(0)));
+        meters.sent(kind, account, now);
+    }
+}

@@ -1,0 +1,251 @@
+//! One turn of an outbox worker: what came of the last attempt is recorded, and the next chunk is taken.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+
+use crate::delivery::ways::DeliveryLimits;
+use crate::mail::{Gate, LetterRules, gate};
+use hob_core::domain::ids::{OutboxId, SessionId};
+use hob_core::domain::outgoing::{DeliveryError, Receipt};
+use hob_store::error::StoreError;
+use hob_store::outbox::{self, Attempt, Due, Waiting};
+use hob_store::{Statement, Tx, millis};
+
+/// What there is to do in a session's outbox.
+pub(super) enum Next {
+    /// This is to be sent now.
+    Send(Box<Waiting>),
+    /// The first chunk waits for its next attempt.
+    Later(Head),
+    /// Nothing.
+    Nothing,
+}
+
+/// What a turn came to.
+pub(super) struct Turned {
+    /// What there is to do.
+    pub(super) next: Next,
+    /// In these sessions somebody is asked.
+    pub(super) asked: Vec<SessionId>,
+}
+
+/// A chunk's next attempt, not before a time of day, in Unix milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    id: OutboxId,
+    at: i64,
+}
+
+/// An attempt that a worker waits for by the clock that never jumps: a wall clock set back an hour delays nothing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wait {
+    pub(super) head: Head,
+    pub(super) until: Instant,
+}
+
+impl Wait {
+    pub(super) fn until(head: Head, now: Timestamp) -> Self {
+        let millis = u64::try_from(head.at.saturating_sub(millis(now))).unwrap_or(0);
+        Self { head, until: Instant::now() + Duration::from_millis(millis) }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.until <= Instant::now()
+    }
+}
+
+/// What came of an attempt at a chunk.
+#[derive(Clone)]
+pub(super) struct Settled {
+    pub(super) id: OutboxId,
+    pub(super) attempt: Attempt,
+}
+
+/// One turn of a worker: the last attempt is recorded, the next chunk is taken.
+#[derive(Clone)]
+pub(super) struct Turn {
+    pub(super) session: SessionId,
+    pub(super) settled: Option<Settled>,
+    /// Whether there is to be a next one.
+    pub(super) take: bool,
+    /// Its time has come, whatever the wall clock says.
+    pub(super) waited: Option<Head>,
+    pub(super) letters: Arc<LetterRules>,
+    pub(super) now: Timestamp,
+    pub(super) oldest: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Turn {
+    type Output = Turned;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Turned, StoreError> {
+        let mut asked = Vec::new();
+        let next = self.next(tx, &mut asked).await?;
+        Ok(Turned { next, asked })
+    }
+}
+
+impl Turn {
+    async fn next(&self, tx: &mut Tx, asked: &mut Vec<SessionId>) -> Result<Next, StoreError> {
+        let is_open = match &self.settled {
+            Some(settled) => outbox::settle(tx, settled.id, &settled.attempt, self.now).await?,
+            None => true,
+        };
+        if !self.take || !is_open {
+            return Ok(Next::Nothing);
+        }
+        loop {
+            if let Some(mut waiting) = outbox::take_head(tx, self.session, &self.due()).await? {
+                match gate(tx, &mut waiting, (&self.letters, self.now)).await? {
+                    Gate::Open(owners) => {
+                        asked.extend(owners);
+                        return Ok(Next::Send(Box::new(waiting)));
+                    }
+                    Gate::Shut(owners) => asked.extend(owners),
+                }
+                continue;
+            }
+            let Some(waiting) = outbox::head(tx, self.session).await? else {
+                return Ok(Next::Nothing);
+            };
+            // What was never tried was taken above, however old: only a clock that jumped may say that it is.
+            if waiting.created_at < self.oldest.as_millisecond() {
+                let why = "it could not be delivered in time".to_owned();
+                outbox::settle(tx, waiting.message.id, &Attempt::Abandoned { why }, self.now).await?;
+                continue;
+            }
+            return Ok(Next::Later(Head { id: waiting.message.id, at: waiting.next_attempt_at }));
+        }
+    }
+}
+
+impl Turn {
+    fn due(&self) -> Due {
+        Due {
+            now: self.now,
+            oldest: self.oldest,
+            waited: self.waited.map(|head| head.id),
+            waited_at: self.waited.map(|head| head.at),
+        }
+    }
+}
+
+/// What follows from an attempt: pure.
+pub(super) fn judge(
+    sent: Result<Receipt, DeliveryError>,
+    waiting: &Waiting,
+    limits: &DeliveryLimits,
+    (now, jitter): (Timestamp, f64),
+) -> Attempt {
+    let (after, unknown, why) = match sent {
+        Ok(receipt) => return Attempt::Delivered { external_id: receipt.external_id },
+        Err(DeliveryError::Refused { why }) => return Attempt::Failed { why },
+        Err(DeliveryError::Retry { after, why }) => (after.unwrap_or_default(), false, why),
+        Err(DeliveryError::Unknown { why }) => (Duration::ZERO, true, why),
+    };
+    if waiting.attempts >= limits.attempts_max {
+        return Attempt::Abandoned { why: format!("given up after {} attempts: {why}", waiting.attempts) };
+    }
+    let wait = backoff(limits, waiting.attempts, jitter).max(after);
+    let at = SignedDuration::try_from(wait).ok().and_then(|wait| now.checked_add(wait).ok()).unwrap_or(now);
+    Attempt::Again { at, unknown, why }
+}
+
+/// Doubling from the base to the most, half of it by chance.
+fn backoff(limits: &DeliveryLimits, attempts: i64, jitter: f64) -> Duration {
+    let doublings = u32::try_from((attempts - 1).clamp(0, 20)).unwrap_or(0);
+    let full = limits.backoff_base.saturating_mul(1_u32 << doublings).min(limits.backoff_max);
+    full.mul_f64(0.5 + jitter / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hob_core::domain::inbound::{ChannelKind, Conversation};
+    use hob_core::domain::outgoing::Destination;
+    use hob_core::render::Piece;
+    use hob_store::outbox::NewChunk;
+    use hob_store::{Pace, Store, sessions};
+
+    const LIMITS: DeliveryLimits = DeliveryLimits {
+        attempts_max: 3,
+        age_max: Duration::from_secs(60),
+        backoff_base: Duration::from_secs(1),
+        backoff_max: Duration::from_secs(10),
+    };
+
+    #[test]
+    fn the_wait_doubles_to_its_most() {
+        let table =
+            [(1, 0.0, 500), (1, 1.0, 1_000), (2, 1.0, 2_000), (4, 1.0, 8_000), (5, 1.0, 10_000), (99, 1.0, 10_000)];
+        for (attempts, jitter, millis) in table {
+            assert_eq!(backoff(&LIMITS, attempts, jitter), Duration::from_millis(millis), "{attempts} {jitter}");
+        }
+    }
+
+    const CREATED: i64 = 1_000;
+    const DAYS_LATER: i64 = 30 * 86_400_000;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millisecond(millis).unwrap()
+    }
+
+    fn turn(session: SessionId, now: i64) -> Turn {
+        let letters = Arc::default();
+        Turn { session, settled: None, take: true, waited: None, letters, now: at(now), oldest: at(now - 60_000) }
+    }
+
+    /// Puts a chunk into the outbox of a session of its own.
+    struct Queue;
+
+    #[async_trait]
+    impl Statement for Queue {
+        type Output = SessionId;
+
+        async fn run(&self, tx: &mut Tx) -> Result<SessionId, StoreError> {
+            let conversation = Conversation {
+                channel: ChannelKind::Terminal,
+                account: "local".to_owned(),
+                chat: "1".to_owned(),
+                thread: None,
+            };
+            let session = sessions::ensure(tx, "terminal:1", ChannelKind::Terminal, at(CREATED)).await?.id;
+            let destination = Destination { conversation, reply_to: None };
+            let chunk = NewChunk {
+                key: "k",
+                session,
+                run: None,
+                destination: &destination,
+                piece: &Piece { text: "hello".to_owned(), markup: None },
+                choices: &[],
+                file: None,
+                part: outbox::Part::Words,
+            };
+            outbox::add(tx, &chunk, at(CREATED)).await?;
+            Ok(session)
+        }
+    }
+
+    #[tokio::test]
+    async fn only_what_was_tried_is_too_old() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let session = store.write(Queue).await.unwrap();
+        // The clock has jumped between the words and their delivery: they go out.
+        let mut now = CREATED + DAYS_LATER;
+        let Next::Send(first) = store.write(turn(session, now)).await.unwrap().next else {
+            panic!("it was not taken");
+        };
+        assert_eq!(first.attempts, 1);
+        now += 1;
+        let again = Attempt::Again { at: at(now), unknown: false, why: "down".to_owned() };
+        let settled = Some(Settled { id: first.message.id, attempt: again });
+        let next = store.write(Turn { settled, ..turn(session, now) }).await.unwrap();
+        assert!(matches!(next.next, Next::Nothing), "it was tried and is old: it is given up");
+    }
+}

@@ -1,0 +1,115 @@
+//! Questions that nobody answers in time (lesson 17): the run is told, and decides (`machine::asking`).
+//!
+//! The time stands in the database with the question itself, so a restart loses none.
+//! Start at [`Lanes::keep_time`].
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use crate::lanes::Lanes;
+use hob_agent::driver::encode_signal;
+use hob_agent::journal::RunKey;
+use hob_agent::machine::asking;
+use hob_agent::signal::Signal;
+use hob_agent::write_off::load_or_park;
+use hob_store::error::StoreError;
+use hob_store::open_runs::OpenRun;
+use hob_store::{Statement, Tx, open_runs, signals};
+
+/// The longest sleep: the clock on the wall may have been set meanwhile.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// The wait after the database failed.
+const RETRY: Duration = Duration::from_secs(1);
+
+impl Lanes {
+    /// Lets questions expire when their time comes, until `stop`.
+    pub async fn keep_time(self, stop: CancellationToken) {
+        loop {
+            let wait = match self.expire_due().await {
+                Ok(wait) => wait,
+                Err(error) => {
+                    tracing::warn!(%error, "open questions could not be looked through; trying again");
+                    Some(RETRY)
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.asked() => {}
+                () = sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Lets everything expire that is due, and says how long the next question has; none: none is open.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn expire_due(&self) -> Result<Option<Duration>, StoreError> {
+        let now = self.now();
+        let Some(next) = self.store().read(NextExpiry).await? else {
+            return Ok(None);
+        };
+        let left = next.saturating_sub(now.as_millisecond());
+        if let Ok(left) = u64::try_from(left)
+            && left > 0
+        {
+            return Ok(Some(Duration::from_millis(left).min(LOOK_AGAIN)));
+        }
+        let expired = self.store().write(Expire { now }).await?;
+        for run in &expired {
+            tracing::info!(run = %run.id, "agent_run.question_expired");
+            self.wake_served(run.session, &run.channel);
+        }
+        // Others may be open: look again at once.
+        Ok(Some(Duration::ZERO))
+    }
+}
+
+async fn sleep(wait: Option<Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}
+
+struct NextExpiry;
+
+#[async_trait]
+impl Statement for NextExpiry {
+    type Output = Option<i64>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<i64>, StoreError> {
+        open_runs::next_expiry(tx).await
+    }
+}
+
+/// Tells each run whose question has expired.
+struct Expire {
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Expire {
+    type Output = Vec<OpenRun>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
+        let expired = open_runs::take_expired(tx, self.now).await?;
+        for run in &expired {
+            let key = RunKey { run: run.id, session: run.session };
+            let Some(folded) = load_or_park(tx, &key, self.now).await? else {
+                continue;
+            };
+            // An answer that was given before the time was over is taken first, and leaves nothing to expire.
+            let open = folded.replay.state.active().filter(|run| asking::open(run, run.questions).is_some());
+            if let Some(active) = open {
+                let signal = Signal::Expire { question: active.questions };
+                signals::add(tx, run.id, &encode_signal(&signal)?, self.now).await?;
+            }
+        }
+        Ok(expired)
+    }
+}

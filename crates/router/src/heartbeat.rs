@@ -1,0 +1,93 @@
+//! Hob looks by itself whether there is something to do (row E14): a run for the owner that nobody has asked for.
+//!
+//! Never: two in one slot of the clock, one beside other work of its conversation, or a word about itself.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::intake::Router;
+use crate::pause;
+use crate::standing::Standing;
+use crate::unasked::{self, Unasked};
+use hob_agent::machine::event::Order;
+use hob_core::domain::ids::SessionId;
+use hob_core::domain::inbound::Conversation;
+use hob_core::domain::origin::Taint;
+use hob_core::domain::principal::{Principal, Role, Trust};
+use hob_core::policy::heartbeat::slot;
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, runs, sessions, users};
+
+/// What is looked for, how often and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heartbeat {
+    /// The length of a slot, in seconds.
+    pub every_secs: u64,
+    /// What the model is told.
+    pub prompt: String,
+    /// Where it speaks, if it has something to say.
+    pub conversation: Conversation,
+    /// The platform's id of the owner in whose name it looks.
+    pub owner: String,
+    /// What there is to look at; while it is empty, nobody is asked.
+    pub file: Option<PathBuf>,
+}
+
+impl Router {
+    /// Enqueues the run of the present slot; false if there is a reason for none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn beat(&self, heartbeat: &Heartbeat) -> Result<bool, StoreError> {
+        let owner = Standing::new(&self.terms().access, &heartbeat.conversation, &heartbeat.owner);
+        let Some(role) = self.store.read(owner).await? else {
+            return Ok(false);
+        };
+        let beat = Beat { heartbeat: heartbeat.clone(), role, now: self.clock.now() };
+        let begun = self.store.write(beat).await?;
+        if let Some(session) = begun {
+            self.lanes.wake(session);
+        }
+        Ok(begun.is_some())
+    }
+}
+
+/// Enqueues the run of a slot.
+struct Beat {
+    heartbeat: Heartbeat,
+    role: Role,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Beat {
+    type Output = Option<SessionId>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<SessionId>, StoreError> {
+        let Heartbeat { every_secs, prompt, conversation, owner, .. } = &self.heartbeat;
+        // A platform lets nobody be spoken to who has never written.
+        let Some(user) = users::find(tx, conversation, owner).await? else {
+            return Ok(None);
+        };
+        let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
+        let busy = runs::find_active(tx, session.id).await?.is_some() || runs::count_queued(tx, session.id).await? > 0;
+        if busy || pause::standstill(tx, session.id).await?.is_some() {
+            return Ok(None);
+        }
+        let name = users::name(tx, user).await?.unwrap_or_default();
+        let slot = format!("heartbeat:{}", slot(self.now.as_second(), *every_secs));
+        let what = Unasked {
+            session: session.id,
+            claim: (conversation, &slot),
+            due: self.now,
+            principal: Principal { user, name, role: self.role, trust: Trust::Trusted },
+            conversation,
+            text: prompt.clone(),
+            order: Order::Heartbeat,
+            taint: Taint::default(),
+        };
+        Ok(unasked::begin(tx, what, self.now).await?.map(|_| session.id))
+    }
+}

@@ -1,0 +1,217 @@
+//! What becomes of a message: one transaction that claims it, with everything that follows from it.
+
+mod answers;
+mod around;
+mod before;
+mod changed;
+mod door;
+pub mod orders;
+mod queue;
+mod take;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio::sync::Notify;
+use tracing::Instrument;
+
+use crate::attachments::{self, Came};
+use crate::command::Mode;
+use crate::delivery::Delivery;
+use crate::intake::answers::LookAsked;
+use crate::intake::before::{Advance, Cursors, IsClaimed};
+use crate::intake::door::{Look, redact};
+use crate::intake::take::Take;
+use crate::lanes::Lanes;
+use crate::memory;
+use crate::respond::House;
+use crate::voice::Ear;
+use hob_core::domain::channel::{Accepted, Intake, IntakeError};
+use hob_core::domain::clock::Clock;
+use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, Inbound, Proof};
+use hob_core::domain::redactor::Redactor;
+use hob_core::policy::access::{AccessList, known_as};
+use hob_core::policy::groups::Fate;
+use hob_core::policy::pairing::Code;
+use hob_model::transcription::Transcriber;
+use hob_store::Store;
+use hob_store::error::StoreError;
+
+/// The numbers of intake, as configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IntakeLimits {
+    /// The longest message, in characters (row E1).
+    pub message_chars_max: usize,
+    /// The most messages that wait in one lane.
+    pub queue_len_max: i64,
+    /// What happens to messages during a run, unless a session says otherwise.
+    pub mode: Mode,
+}
+
+/// Takes in what the channels receive.
+pub struct Router {
+    /// The database.
+    pub store: Store,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Finds this Hob's secrets: who says one has it neither recorded nor sent on.
+    pub redactor: Redactor,
+    /// What is gone by, of the config that runs. Whoever takes something in looks once.
+    pub terms: ArcSwap<Terms>,
+    /// The lanes.
+    pub lanes: Lanes,
+    /// The outbox's workers.
+    pub delivery: Delivery,
+    /// Rung when a schedule has changed.
+    pub alarm: Arc<Notify>,
+}
+
+/// What intake and commands go by: all that is of one config, exchanged as a whole.
+pub struct Terms {
+    /// Who is let in.
+    pub access: Arc<AccessList>,
+    /// The numbers.
+    pub limits: IntakeLimits,
+    /// What commands can tell about the house.
+    pub house: Arc<House>,
+    /// Who puts recordings into words; none: nobody.
+    pub transcriber: Option<Arc<Transcriber>>,
+}
+
+#[async_trait]
+impl Intake for Router {
+    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
+        // A trace of its own: the span around it may be a poller's, which lasts as long as the process.
+        let span = tracing::info_span!(
+            parent: None,
+            "router.accept",
+            channel = %inbound.conversation.channel,
+            session = %inbound.conversation.session_key()
+        );
+        let channel = inbound.conversation.channel;
+        let taken = self.take(inbound).instrument(span).await;
+        let outcome = match &taken {
+            Ok(Accepted::Committed) => "committed",
+            Ok(Accepted::Duplicate) => "duplicate",
+            Ok(Accepted::Ignored) => "ignored",
+            Err(_) => "not_stored",
+        };
+        self.delivery.meters().messages.of(&[channel.as_str(), outcome]).inc();
+        taken.map_err(|error| IntakeError(error.to_string()))
+    }
+
+    async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
+        let read = self.store.read(Cursors { channel, account: account.to_owned() }).await;
+        read.map_err(|error| IntakeError(error.to_string()))
+    }
+
+    async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError> {
+        let advance = Advance { channel, account: account.to_owned(), cursor };
+        self.store.write(advance).await.map_err(|error| IntakeError(error.to_string()))
+    }
+
+    async fn moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
+        self.goes_on(place, chat).await.map_err(|error| IntakeError(error.to_string()))
+    }
+}
+
+impl Router {
+    /// What is gone by now.
+    #[must_use]
+    pub fn terms(&self) -> Arc<Terms> {
+        self.terms.load_full()
+    }
+
+    async fn take(&self, mut inbound: Inbound) -> Result<Accepted, StoreError> {
+        let terms = self.terms();
+        redact(&self.redactor, &mut inbound);
+        // From here on nobody has a name that they cannot prove.
+        inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
+        let now = self.clock.now();
+        let (looked, files) = self.look_afar(&terms, &inbound, now).await?;
+        let others = match inbound.circumstances.proof {
+            Proof::Platform => terms.access.others_of(&inbound.conversation, &inbound.sender.external_id),
+            Proof::Nobody { .. } => Vec::new(),
+        };
+        let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
+        attachments::speak(&mut inbound, &files);
+        let channels = self.delivery.health();
+        let desk = terms.house.desk(now, channels, (looked, Arc::clone(&terms.access)));
+        let code = Code::new(|| terms.house.rng.next_u64());
+        let place = inbound.conversation.clone();
+        let seen = match LookAsked::of(&inbound) {
+            Some(look) => self.store.read(look).await?,
+            None => Vec::new(),
+        };
+        let take = Take { inbound, others, files, seen, limits: terms.limits, desk, code, now };
+        let taken = self.store.write(take).await?;
+        // Before its turn may come: what the run shows then is the later sign.
+        if let Some((run, destination)) = &taken.queued {
+            self.delivery.seen(destination, *run);
+        }
+        if let Some(session) = taken.lane {
+            self.lanes.wake(session);
+        }
+        for run in taken.everywhere {
+            self.lanes.wake_served(run.session, &run.channel);
+        }
+        for session in taken.said.into_iter().chain(taken.elsewhere) {
+            self.delivery.wake(session);
+        }
+        for session in taken.released {
+            self.delivery.wake(session);
+        }
+        if taken.reschedules {
+            self.alarm.notify_one();
+        }
+        if taken.reloads {
+            terms.house.config.ask(place.clone());
+        }
+        if let Some(order) = taken.undoes {
+            self.undo(&terms.house.drafts, order, place).await?;
+        }
+        memory::take_out(&terms, &taken.forgotten);
+        if let Some(scope) = taken.emptied {
+            self.empty(&terms, scope).await;
+        }
+        Ok(taken.accepted)
+    }
+
+    /// What is for Hob may need what is far away, and is not to be waited for in a transaction, which looks again who speaks.
+    async fn look_afar(
+        &self,
+        terms: &Terms,
+        inbound: &Inbound,
+        now: Timestamp,
+    ) -> Result<(Option<memory::Looked>, Vec<Came>), StoreError> {
+        if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
+            return Ok((None, Vec::new()));
+        }
+        let known = self.store.read(Look { access: Arc::clone(&terms.access), inbound: inbound.clone() }).await?;
+        let Some(role) = known.role.filter(|_| door::fate_of(inbound, &known) == Fate::Heard) else {
+            return Ok((None, Vec::new()));
+        };
+        Ok((memory::look(&terms.house.memory, inbound, role, now).await?, self.fetch(terms, inbound).await?))
+    }
+
+    /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.
+    async fn fetch(&self, terms: &Terms, inbound: &Inbound) -> Result<Vec<Came>, StoreError> {
+        let is_new = matches!(inbound.happening, Happening::Posted { .. }) && !inbound.attachments.is_empty();
+        let known = IsClaimed { conversation: inbound.conversation.clone(), external_id: inbound.external_id.clone() };
+        if !is_new || self.store.read(known).await? {
+            return Ok(Vec::new());
+        }
+        let ear = Ear {
+            transcriber: terms.transcriber.as_deref(),
+            delivery: &self.delivery,
+            store: &self.store,
+            purse: &terms.house.purse,
+            redactor: &self.redactor,
+            now: self.clock.now(),
+        };
+        Ok(attachments::fetch(&ear, inbound, &self.redactor).await)
+    }
+}

@@ -1,0 +1,274 @@
+//! Words and buttons that answer what a run asks: whose they are, and whether they may (rows B10, D6).
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::answering::{OpenQuestion, asking, asking_elsewhere};
+use crate::intake::take::{Arriving, Take, Taken};
+use crate::{mail, texts};
+use hob_agent::driver::encode_signal;
+use hob_agent::journal::{Folded, RunKey};
+use hob_agent::machine::asking::Answerer;
+use hob_agent::machine::question::{Answer, Question};
+use hob_agent::machine::state::{Active, Phase};
+use hob_agent::projection::buttons::Press;
+use hob_agent::signal::Signal;
+use hob_agent::write_off::{fold, load_or_park};
+use hob_core::domain::channel::Accepted;
+use hob_core::domain::ids::{RunId, SessionId};
+use hob_core::domain::inbound::{Conversation, Happening, Inbound};
+use hob_core::domain::principal::Role;
+use hob_store::agents::WaitingAgent;
+use hob_store::error::StoreError;
+use hob_store::lane::LaneStanding;
+use hob_store::{Statement, Tx, journal, lane, runs, signals};
+
+impl Take {
+    /// What a waiting run asks: as it was seen before, if nothing has been recorded of it since.
+    pub(super) async fn open_question(&self, tx: &mut Tx, session: SessionId, run: RunId) -> Result<Asked, StoreError> {
+        open_question(tx, &RunKey { run, session }, (&self.seen, self.now)).await
+    }
+
+    pub(super) async fn answer(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        asking: &WaitingAgent,
+        mut answer: Answer,
+    ) -> Result<Taken, StoreError> {
+        let Some(inbound) = self.claim(tx, arriving, (&answer.text, "answer")).await? else {
+            return Ok(Taken::again(asking.session));
+        };
+        // What others say in a recording answers nothing.
+        answer.text = self.with_files(tx, arriving, (inbound, &answer.text)).await?.text;
+        signals::add(tx, asking.run.id, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
+        Ok(Taken { lane: Some(asking.session), ..Taken::quietly(Accepted::Committed) })
+    }
+
+    /// A button: it checks who presses, and which question it belongs to.
+    pub(super) async fn pressed(&self, tx: &mut Tx, mut arriving: Arriving, token: &str) -> Result<Taken, StoreError> {
+        // A press is no message that could be replied to.
+        arriving.destination.reply_to = None;
+        if let Some(press) = mail::Press::parse(token) {
+            let order = (mail::Order::Decide(press), self.now);
+            let decided = mail::carry_out(tx, &arriving.principal, order).await?;
+            let taken = self.tell(tx, &arriving, (token, "command"), decided.text).await?;
+            return Ok(Taken { released: decided.released, ..taken });
+        }
+        let open = match Press::parse(token) {
+            Some(press) => self.asked_by(tx, &arriving, press).await?,
+            None => None,
+        };
+        match open {
+            None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
+            Some((_, asking, asked)) if !asked.may_be_answered_by(&arriving.principal, &asking.run) => {
+                self.tell(tx, &arriving, (token, "refused"), asked.not_yours().to_owned()).await
+            }
+            Some((press, asking, _)) => {
+                let (by, text) = (arriving.principal.user, press.choice.to_string());
+                let answer = Answer { by, text, question: Some(press.question) };
+                self.answer(tx, &arriving, &asking, answer).await
+            }
+        }
+    }
+
+    /// The open question that a button belongs to, with its run and where that is: here, or, for an owner, where they were
+    /// asked from.
+    async fn asked_by(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        press: Press,
+    ) -> Result<Option<(Press, WaitingAgent, OpenQuestion)>, StoreError> {
+        let here = arriving.session.id;
+        let active = runs::find_active(tx, here).await?;
+        let at_home = asking(tx, here, active.as_ref()).await?.into_iter().find(|asking| asking.run.id.0 == press.run);
+        let is_here = at_home.is_some();
+        let asking = match at_home {
+            None if arriving.principal.role == Role::Owner => asking_elsewhere(tx, RunId(press.run)).await?,
+            found => found,
+        };
+        let Some(asking) = asking else {
+            return Ok(None);
+        };
+        Ok(match self.open_question(tx, asking.session, asking.run.id).await? {
+            Asked::Question(asked)
+                if asked.number == press.question && (is_here || asked.answerer == Answerer::Owner) =>
+            {
+                Some((press, asking, asked))
+            }
+            Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
+        })
+    }
+}
+
+/// What a waiting run asked when it was looked at. To fold a long journal takes long; it is done before anybody holds the
+/// writer.
+#[derive(Debug)]
+pub(super) struct Seen {
+    run: RunId,
+    /// The number of the last event that was there.
+    last: i64,
+    asked: Asked,
+}
+
+/// Looks at what the runs ask that a message may be an answer to.
+pub(super) struct LookAsked {
+    conversation: Option<Conversation>,
+    /// The run whose button was pressed.
+    pressed: Option<RunId>,
+}
+
+impl LookAsked {
+    /// Where this is said or pressed.
+    pub(super) fn of(inbound: &Inbound) -> Option<Self> {
+        let pressed = match &inbound.happening {
+            Happening::Posted { .. } => None,
+            Happening::Pressed { token } => Press::parse(token).map(|press| RunId(press.run)),
+            Happening::Edited { .. } | Happening::Deleted => return None,
+        };
+        Some(Self { conversation: Some(inbound.conversation.clone()), pressed })
+    }
+
+    /// At this run alone.
+    pub(super) fn run(run: RunId) -> Self {
+        Self { conversation: None, pressed: Some(run) }
+    }
+}
+
+#[async_trait]
+impl Statement for LookAsked {
+    type Output = Vec<Seen>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Seen>, StoreError> {
+        let mut runs: BTreeSet<RunId> = BTreeSet::new();
+        let lane = match &self.conversation {
+            Some(conversation) => lane::standing(tx, &conversation.session_key().0).await?,
+            None => None,
+        };
+        if let Some(lane) = lane.filter(LaneStanding::may_ask) {
+            let active = runs::find_active(tx, lane.session).await?;
+            runs.extend(asking(tx, lane.session, active.as_ref()).await?.into_iter().map(|asking| asking.run.id));
+        }
+        if let Some(pressed) = self.pressed {
+            runs.extend(asking_elsewhere(tx, pressed).await?.map(|asking| asking.run.id));
+        }
+        let mut seen = Vec::new();
+        for run in runs {
+            // One that cannot be read is put aside by whoever takes the message in.
+            if let Ok(folded) = fold(tx, run).await? {
+                seen.push(Seen { run, last: folded.replay.seq, asked: asked(&folded) });
+            }
+        }
+        Ok(seen)
+    }
+}
+
+/// What a waiting run asks: as it was seen before, if nothing has been recorded of it since. One whose record cannot be read
+/// asks nothing, and stands in nobody's way.
+pub(super) async fn open_question(
+    tx: &mut Tx,
+    key: &RunKey,
+    (seen, now): (&[Seen], Timestamp),
+) -> Result<Asked, StoreError> {
+    if let Some(seen) = seen.iter().find(|seen| seen.run == key.run)
+        && journal::last(tx, key.run).await? == seen.last
+    {
+        return Ok(seen.asked.clone());
+    }
+    let folded = load_or_park(tx, key, now).await?;
+    Ok(folded.map_or(Asked::Gone, |folded| asked(&folded)))
+}
+
+fn asked(folded: &Folded) -> Asked {
+    match folded.replay.state.active() {
+        Some(Active { phase: Phase::Waiting { question: Question::Agents, .. }, .. }) => Asked::Nothing,
+        Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
+            number: run.questions,
+            answerer: Answerer::of(run, question),
+            question: question.clone(),
+        }),
+        Some(_) | None => Asked::Nothing,
+    }
+}
+
+/// What a run that waits wants to know.
+#[derive(Debug, Clone)]
+pub(super) enum Asked {
+    /// This.
+    Question(OpenQuestion),
+    /// Nothing: it goes on by itself, perhaps when its agents are done.
+    Nothing,
+    /// Its record cannot be read, and it is put aside.
+    Gone,
+}
+
+/// Who waits for their agents asks nobody: such a run can be joined as any other that is at work.
+pub(super) fn at_work(run: &mut runs::ActiveRun) {
+    "running".clone_into(&mut run.state);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hob_agent::journal::{append_step, open};
+    use hob_agent::machine::event::Event;
+    use hob_agent::machine::state::State;
+    use hob_agent::machine::step;
+    use hob_agent::machine::testkit::{Script, accepted, asks, begun, wants};
+    use hob_store::{Pace, Store};
+
+    /// A run in a private chat that has asked its person something.
+    async fn waiting() -> (tempfile::TempDir, Store, Tx) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hob.db");
+        let store = Store::open(&path, Pace::Threaded).await.unwrap();
+        let mut tx = Store::raw(&path).await.unwrap();
+        let key = accepted().destination.conversation.session_key().0;
+        for row in [
+            "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Anna', 'user', 0)".to_owned(),
+            format!("INSERT INTO sessions (id, key, channel, created_at) VALUES (1, '{key}', 'telegram', 0)"),
+            "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance,
+               disposition, sent_at, received_at) VALUES (1, 1, 1, 'telegram', 'default', '7', '1', 'hi', 0, 'run', 0, 0)"
+                .to_owned(),
+            "INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (1, 1, 1, 1, 'queued', 0)"
+                .to_owned(),
+        ] {
+            sqlx::query(sqlx::AssertSqlSafe(row)).execute(&mut tx).await.unwrap();
+        }
+        let at = Timestamp::UNIX_EPOCH;
+        open(&mut tx, RunId(1), accepted(), at).await.unwrap();
+        let mut state = State::Queued(accepted());
+        let mut seq = 1;
+        for event in [Event::Begun(Box::new(begun())), wants(&["ask_human"]), asks("1.0", "Which?")] {
+            seq = append_step(&mut tx, RunId(1), seq, &step(&mut state, event), at).await.unwrap();
+        }
+        sqlx::query("UPDATE runs SET state = 'waiting'").execute(&mut tx).await.unwrap();
+        (dir, store, tx)
+    }
+
+    async fn asked_now(tx: &mut Tx, seen: &[Seen]) -> Asked {
+        let key = RunKey { run: RunId(1), session: SessionId(1) };
+        open_question(tx, &key, (seen, Timestamp::UNIX_EPOCH)).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn b15_a_journal_is_folded_before_the_writer_is_held_and_looked_at_again_only_if_it_moved() {
+        let (_dir, store, mut tx) = waiting().await;
+        let conversation = Some(accepted().destination.conversation);
+        let seen = store.read(LookAsked { conversation, pressed: None }).await.unwrap();
+        assert_eq!(seen.len(), 1);
+        // Whoever folded it again would not be able to.
+        let spoil = "UPDATE run_events SET body = 'no json' WHERE seq = 1";
+        sqlx::query(spoil).execute(&mut tx).await.unwrap();
+        assert!(matches!(asked_now(&mut tx, &seen).await, Asked::Question(asked) if asked.number == 1));
+        let (mut script, at) = (Script::begun(), Timestamp::UNIX_EPOCH);
+        let more = step(&mut script.state, Event::SoftLimit);
+        let last = journal::last(&mut tx, RunId(1)).await.unwrap();
+        append_step(&mut tx, RunId(1), last, &more, at).await.unwrap();
+        assert!(matches!(asked_now(&mut tx, &seen).await, Asked::Gone), "it has moved, and is looked at again");
+        assert!(matches!(asked_now(&mut tx, &[]).await, Asked::Gone));
+    }
+}

@@ -1,0 +1,159 @@
+//! What an owner orders of one run by its number, wherever its conversation is. The run hears the same words as from `/stop`,
+//! `/resume` and an answer in its chat.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::answering::{answer_in, asking_elsewhere};
+use crate::command::Reach;
+use crate::intake::Router;
+use crate::intake::answers::{Asked, LookAsked, Seen, open_question};
+use crate::operations::queue::{End, Ended};
+use crate::{pause, texts};
+use hob_agent::driver::encode_signal;
+use hob_agent::journal::RunKey;
+use hob_agent::machine::question::Answer;
+use hob_agent::machine::status::Status;
+use hob_agent::signal::Signal;
+use hob_core::domain::ids::{RunId, SessionId};
+use hob_core::domain::principal::Principal;
+use hob_store::error::StoreError;
+use hob_store::runs::RunRow;
+use hob_store::{Statement, Tx, agents, runs, sessions, signals};
+
+/// It came too late.
+const OVER: &str = "That run is over.";
+
+/// What is ordered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// It ends; if it waits its turn, it is taken back.
+    Stop,
+    /// Its conversation goes on.
+    Resume,
+    /// An answer to what it asks.
+    Answer {
+        /// Which of its questions.
+        question: u32,
+        /// A decision's label or number, or words where it takes words.
+        text: String,
+    },
+}
+
+/// What came of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ordered {
+    /// It is done, as these words say.
+    Done(String),
+    /// It is not, for this reason.
+    Refused(String),
+    /// There is no such run.
+    NoRun,
+}
+
+impl Router {
+    /// Carries out what an owner orders of a run.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn order(&self, by: Principal, run: RunId, mut order: Order) -> Result<Ordered, StoreError> {
+        if let Order::Answer { text, .. } = &mut order {
+            self.redactor.clean(text);
+        }
+        let seen = match &order {
+            Order::Answer { .. } => self.store.read(LookAsked::run(run)).await?,
+            Order::Stop | Order::Resume => Vec::new(),
+        };
+        let carry = CarryOut { run, order, by, seen, now: self.clock.now() };
+        let (ordered, lanes) = self.store.write(carry).await?;
+        tracing::info!(%run, ?ordered, "agent_run.ordered");
+        for (session, channel) in lanes {
+            self.lanes.wake_served(session, &channel);
+            self.delivery.wake(session);
+        }
+        Ok(ordered)
+    }
+}
+
+struct CarryOut {
+    run: RunId,
+    order: Order,
+    by: Principal,
+    /// What the run asked.
+    seen: Vec<Seen>,
+    now: Timestamp,
+}
+
+/// Lanes in which there is something to do now, with their platforms.
+type Lanes = Vec<(SessionId, String)>;
+
+#[async_trait]
+impl Statement for CarryOut {
+    type Output = (Ordered, Lanes);
+
+    async fn run(&self, tx: &mut Tx) -> Result<(Ordered, Lanes), StoreError> {
+        let Some(row) = runs::lookup(tx, self.run).await? else {
+            return Ok((Ordered::NoRun, Vec::new()));
+        };
+        match &self.order {
+            Order::Stop => self.stop(tx, &row).await,
+            Order::Resume => self.resume(tx, &row).await,
+            Order::Answer { question, text } => self.answer(tx, (*question, text)).await,
+        }
+    }
+}
+
+impl CarryOut {
+    async fn stop(&self, tx: &mut Tx, row: &RunRow) -> Result<(Ordered, Lanes), StoreError> {
+        let (ended, open) = End { run: row.id, by: self.by.user, now: self.now }.run(tx).await?;
+        let ordered = match ended {
+            Ended::Done(_) if row.state == Status::Queued.as_str() => Ordered::Done("Taken back.".to_owned()),
+            Ended::Done(_) => Ordered::Done(texts::STOPPING.to_owned()),
+            Ended::Over => Ordered::Refused(OVER.to_owned()),
+            Ended::WaitedFor(parent) => {
+                Ordered::Refused(format!("It has not begun, and run {parent} waits for it: stop that one."))
+            }
+        };
+        Ok((ordered, open.into_iter().map(|open| (open.session, open.channel)).collect()))
+    }
+
+    async fn resume(&self, tx: &mut Tx, row: &RunRow) -> Result<(Ordered, Lanes), StoreError> {
+        let home = agents::home(tx, row.id).await?.unwrap_or(row.session);
+        let Some(session) = sessions::lookup(tx, home).await? else {
+            return Ok((Ordered::NoRun, Vec::new()));
+        };
+        let was_paused = sessions::paused_by(tx, home).await?.is_some();
+        let order = pause::Order { session: &session, principal: &self.by, now: self.now };
+        let told = pause::resume(tx, &order, Reach::Here).await?;
+        if !was_paused {
+            return Ok((Ordered::Refused(told), Vec::new()));
+        }
+        let open = agents::open_at_home(tx, home).await?.into_iter().map(|agent| (agent.session, agent.channel));
+        Ok((Ordered::Done(told), std::iter::once((home, session.channel)).chain(open).collect()))
+    }
+
+    async fn answer(&self, tx: &mut Tx, (question, text): (u32, &str)) -> Result<(Ordered, Lanes), StoreError> {
+        let refused = |why: &str| Ok((Ordered::Refused(why.to_owned()), Vec::new()));
+        let Some(asking) = asking_elsewhere(tx, self.run).await? else {
+            return refused(texts::TOO_LATE);
+        };
+        let key = RunKey { run: asking.run.id, session: asking.session };
+        let asked = match open_question(tx, &key, (&self.seen, self.now)).await? {
+            Asked::Question(asked) if asked.number == question => asked,
+            Asked::Question(_) | Asked::Nothing | Asked::Gone => return refused(texts::TOO_LATE),
+        };
+        if !asked.may_be_answered_by(&self.by, &asking.run) {
+            return refused(asked.not_yours());
+        }
+        let Some(said) = answer_in(text, &asked.question).filter(|said| !said.trim().is_empty()) else {
+            return refused("That is none of the answers to its question.");
+        };
+        let answer = Answer { by: self.by.user, text: said.to_owned(), question: Some(question) };
+        signals::add(tx, self.run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
+        Ok((Ordered::Done("Answered.".to_owned()), lane(tx, asking.session).await?))
+    }
+}
+
+async fn lane(tx: &mut Tx, session: SessionId) -> Result<Lanes, StoreError> {
+    Ok(sessions::lookup(tx, session).await?.map(|found| (session, found.channel)).into_iter().collect())
+}

@@ -1,0 +1,154 @@
+//! The message becomes a run of its own at the end of the lane, or a word to the run that is at work.
+
+use crate::answering::is_asking;
+use crate::attachments::{self, Told};
+use crate::command::{Command, Mode};
+use crate::intake::around::Near;
+use crate::intake::take::{Arriving, Take, Taken};
+use crate::{pause, pause_texts, respond, texts};
+use hob_agent::driver::encode_signal;
+use hob_agent::journal;
+use hob_agent::machine::event::{Accepted as AcceptedEvent, Order};
+use hob_agent::machine::stop::CancelReason;
+use hob_agent::signal::Signal;
+use hob_core::domain::channel::Accepted;
+use hob_core::domain::ids::InboundId;
+use hob_store::error::StoreError;
+use hob_store::sessions::Session;
+use hob_store::{Tx, inbound, runs, signals};
+
+impl Take {
+    /// `/compact`: a word to one's own run, or a run of its own, which is recorded and paid for as any other.
+    pub(super) async fn compact(&self, tx: &mut Tx, arriving: &Arriving, text: &str) -> Result<Taken, StoreError> {
+        let active = arriving.active(tx).await?;
+        let by = arriving.principal.user;
+        match active {
+            Some(run) if run.user == by => {
+                let taken = self.command(tx, arriving, text, Command::Compact).await?;
+                if matches!(taken.accepted, Accepted::Committed) {
+                    signals::add(tx, run.id, &encode_signal(&Signal::Compact { by })?, self.now).await?;
+                }
+                Ok(taken)
+            }
+            active => self.enqueue(tx, arriving, (text, Order::Compact), active.as_ref()).await,
+        }
+    }
+
+    /// The message becomes a run of its own, with its sender's authority, at the end of the lane.
+    pub(super) async fn enqueue(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        (text, order): (&str, Order),
+        active: Option<&runs::ActiveRun>,
+    ) -> Result<Taken, StoreError> {
+        let session = &arriving.session;
+        let waiting = arriving.lane.queued;
+        if waiting >= self.limits.queue_len_max {
+            let told = texts::queue_full(self.limits.queue_len_max);
+            return self.refuse(tx, arriving, text, told).await;
+        }
+        let Some(inbound) = self.claim(tx, arriving, (text, "run")).await? else {
+            return Ok(Taken::again(session.id));
+        };
+        let told = self.with_files(tx, arriving, (inbound, text)).await?;
+        let user = arriving.principal.user;
+        let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
+        let standstill = if arriving.lane.is_paused { pause::standstill(tx, session.id).await? } else { None };
+        let near = if order == Order::Answer { self.near(tx, session).await? } else { Near::default() };
+        let mode = match order {
+            // What joins a run joins it as bare words of its own person.
+            Order::Answer | Order::Heartbeat | Order::Scheduled | Order::Event => {
+                self.mode_for(session, arriving, active).without_joining(!near.is_bare())
+            }
+            // It is for whoever wrote it, and stands in nobody's way.
+            Order::Compact => Mode::Queue,
+        };
+        let joins = mode == Mode::Steer && active.is_some() && standstill.is_none();
+        let tells = order == Order::Answer && !joins && arriving.lane.has_overheard;
+        let near = if tells { near.with_overheard(tx, session.id, self.now).await? } else { near };
+        let (around, mut taint) = near.split();
+        taint.join(&told.taint);
+        let accepted = AcceptedEvent {
+            inbound,
+            principal: arriving.principal.clone(),
+            destination: arriving.destination.clone(),
+            text: told.whole(),
+            order,
+            agent: None,
+            taint,
+            pictures: told.pictures,
+            around,
+        };
+        journal::open(tx, run, accepted, self.now).await?;
+        let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
+        let told = if let Some(standstill) = standstill {
+            // Nothing moves here: it neither joins nor ends anything, and its sender is told why.
+            Some(pause_texts::waits(&standstill, waiting + 1))
+        } else if active.is_some() || waiting > 0 {
+            match (mode, active) {
+                (Mode::Steer, Some(_)) => runs::allow_joining(tx, run).await?,
+                (Mode::Interrupt, Some(active)) => {
+                    let reason = CancelReason::Interrupted { by: user };
+                    let signal = encode_signal(&Signal::Cancel { reason })?;
+                    signals::add(tx, active.id, &signal, self.now).await?;
+                }
+                (Mode::Queue, _) | (Mode::Steer | Mode::Interrupt, None) => {}
+            }
+            // Without a running one, the first of those who wait is about to be served.
+            let place = if active.is_some() { waiting + 1 } else { waiting };
+            Some(match active {
+                Some(run)
+                    if mode == Mode::Queue && is_asking(run) && arriving.principal.may_act_for(run.user, run.role) =>
+                {
+                    texts::behind_a_question(place)
+                }
+                Some(_) | None => texts::acknowledged(mode, place),
+            })
+        } else {
+            None
+        };
+        // Whoever has not spoken to Hob is not told that it waits its turn.
+        if let Some(told) = told.filter(|_| !self.is_unaddressed()) {
+            let reply = respond::Reply::to(session.id, &arriving.destination, inbound);
+            respond::say(tx, &reply, &told, self.now).await?;
+            taken.said = Some(session.id);
+            taken.queued = Some((run, arriving.destination.clone()));
+        }
+        Ok(taken)
+    }
+
+    /// Only who may act for the running one's sender may steer or interrupt it; others wait their turn (row N4).
+    fn mode_for(&self, session: &Session, arriving: &Arriving, active: Option<&runs::ActiveRun>) -> Mode {
+        let chosen = session.queue_mode.as_deref().and_then(Mode::parse).unwrap_or(self.limits.mode);
+        let Some(active) = active else {
+            return Mode::Queue;
+        };
+        let allowed = match chosen {
+            Mode::Queue => true,
+            // Joining lends the running one's authority to the message: only the same person may.
+            Mode::Steer => arriving.principal.user == active.user && active.state == "running",
+            // Nor does what was not said to Hob end anything.
+            Mode::Interrupt => !self.is_unaddressed() && arriving.principal.may_act_for(active.user, active.role),
+        };
+        if allowed { chosen } else { Mode::Queue }
+    }
+
+    /// The words of a message with its files, which are recorded with it.
+    pub(super) async fn with_files(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        (inbound, text): (InboundId, &str),
+    ) -> Result<Told, StoreError> {
+        if self.files.is_empty() {
+            return Ok(Told::of(text));
+        }
+        let (session, principal) = (arriving.session.id, &arriving.principal);
+        let private = self.inbound.conversation.is_private();
+        let message = attachments::Message { inbound, session, principal, private };
+        let told = attachments::record(tx, &message, (text, &self.files), self.now).await?;
+        inbound::set_text(tx, inbound, &told.whole()).await?;
+        Ok(told)
+    }
+}

@@ -1,0 +1,378 @@
+//! One update is taken in: the transaction that claims it, and what it comes to for its sender's role.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::answering::{answer_in, asking};
+use crate::attachments::Came;
+use crate::command::{self, Command, Reach};
+use crate::intake::IntakeLimits;
+use crate::intake::answers::{Asked, Seen, at_work};
+use crate::intake::door::{self, Known};
+use crate::respond::{self, Desk};
+use crate::texts;
+use crate::undo::TakeBack;
+use hob_agent::machine::asking::Answerer;
+use hob_agent::machine::event::Order;
+use hob_agent::machine::human::Decision;
+use hob_agent::machine::question::Answer;
+use hob_core::domain::channel::Accepted;
+use hob_core::domain::ids::{InboundId, MemoryId, RunId, SessionId, SessionKey};
+use hob_core::domain::inbound::{Audience, ChannelKind, Circumstances, Conversation, Happening, Inbound};
+use hob_core::domain::memory::Scope;
+use hob_core::domain::outgoing::Destination;
+use hob_core::domain::principal::{Principal, Role};
+use hob_core::policy::groups::Fate;
+use hob_core::policy::pairing::Code;
+use hob_core::render::clean::clean;
+use hob_memory::importance;
+use hob_store::agents::OpenAgent;
+use hob_store::error::StoreError;
+use hob_store::inbound::NewInbound;
+use hob_store::lane::LaneStanding;
+use hob_store::open_runs::OpenRun;
+use hob_store::runs::ActiveRun;
+use hob_store::sessions::Session;
+use hob_store::users::Identity;
+use hob_store::{
+    Statement, Tx, agents, cursors, inbound, lane, open_runs, private_chats, recordings, runs, sessions, users,
+};
+
+/// What a transaction of intake did, and whom to wake for it.
+pub(super) struct Taken {
+    pub(super) accepted: Accepted,
+    pub(super) lane: Option<SessionId>,
+    pub(super) said: Option<SessionId>,
+    /// What was said concerns these too.
+    pub(super) everywhere: Vec<OpenRun>,
+    /// Letters of these go out now.
+    pub(super) released: Vec<SessionId>,
+    /// Memories that are gone.
+    pub(super) forgotten: Vec<(Scope, MemoryId)>,
+    /// Of this scope everything is to go.
+    pub(super) emptied: Option<Scope>,
+    /// What is due may be due at another time now.
+    pub(super) reschedules: bool,
+    /// It became this run, which waits for its turn.
+    pub(super) queued: Option<(RunId, Destination)>,
+    /// Something is to be said in another conversation as well.
+    pub(super) elsewhere: Option<SessionId>,
+    /// The config file is read again.
+    pub(super) reloads: bool,
+    /// The last change of the workspace is taken back.
+    pub(super) undoes: Option<TakeBack>,
+}
+
+impl Taken {
+    pub(super) fn quietly(accepted: Accepted) -> Self {
+        Self {
+            accepted,
+            lane: None,
+            said: None,
+            everywhere: Vec::new(),
+            forgotten: Vec::new(),
+            emptied: None,
+            reschedules: false,
+            queued: None,
+            elsewhere: None,
+            released: Vec::new(),
+            reloads: false,
+            undoes: None,
+        }
+    }
+
+    /// It was taken in before. Whoever handed it in then may have gone before anybody was woken, so that is made up for.
+    pub(super) fn again(session: SessionId) -> Self {
+        Self { lane: Some(session), said: Some(session), ..Self::quietly(Accepted::Duplicate) }
+    }
+}
+
+/// Takes one update in.
+pub(super) struct Take {
+    pub(super) inbound: Inbound,
+    /// The sender's other names.
+    pub(super) others: Vec<(ChannelKind, Option<String>)>,
+    /// The files that came with it.
+    pub(super) files: Vec<Came>,
+    /// What the runs asked that it may be an answer to.
+    pub(super) seen: Vec<Seen>,
+    pub(super) limits: IntakeLimits,
+    pub(super) desk: Desk,
+    /// For a stranger, if they are to get one.
+    pub(super) code: Code,
+    pub(super) now: Timestamp,
+}
+
+/// A message that is being taken in: who said it, and where its answer goes.
+pub(super) struct Arriving {
+    pub(super) session: Session,
+    /// What stands in the session's lane.
+    pub(super) lane: LaneStanding,
+    pub(super) principal: Principal,
+    pub(super) destination: Destination,
+}
+
+impl Arriving {
+    /// The run that has the lane.
+    pub(super) async fn active(&self, tx: &mut Tx) -> Result<Option<ActiveRun>, StoreError> {
+        if self.lane.is_active { runs::find_active(tx, self.session.id).await } else { Ok(None) }
+    }
+}
+
+#[async_trait]
+impl Statement for Take {
+    type Output = Taken;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Taken, StoreError> {
+        let Circumstances { cursor, .. } = &self.inbound.circumstances;
+        if let Some(cursor) = cursor {
+            let Conversation { channel, account, .. } = &self.inbound.conversation;
+            cursors::advance(tx, (*channel, account), cursor).await?;
+        }
+        let known = Known::of(tx, &self.desk.access, &self.inbound).await?;
+        match (&self.inbound.happening, known.role) {
+            (Happening::Posted { text }, _) => self.said(tx, &known, clean(text).trim()).await,
+            (Happening::Edited { text }, _) => self.changed(tx, &known, Some(clean(text).trim())).await,
+            (Happening::Deleted, _) => self.changed(tx, &known, None).await,
+            (Happening::Pressed { token }, Some(role)) if known.may_press(role) => {
+                let arriving = self.arriving(tx, (role, known.member)).await?;
+                self.pressed(tx, arriving, token).await
+            }
+            (Happening::Pressed { .. }, _) => Ok(Taken::quietly(Accepted::Ignored)),
+        }
+    }
+}
+
+impl Take {
+    /// What is said goes where it belongs: each role is the sender's own.
+    async fn said(&self, tx: &mut Tx, known: &Known, text: &str) -> Result<Taken, StoreError> {
+        match (door::fate_of(&self.inbound, known), known.role) {
+            (Fate::Heard, Some(role)) => {
+                let arriving = self.arriving(tx, (role, known.member)).await?;
+                self.posted(tx, &arriving, text).await
+            }
+            (Fate::Overheard, _) => self.overhear(tx, known, text).await,
+            (Fate::Unknown, _) => self.unknown(tx, text).await,
+            (Fate::Heard | Fate::Ignored, _) => {
+                tracing::debug!("a message that is not for Hob was ignored");
+                Ok(Taken::quietly(Accepted::Ignored))
+            }
+        }
+    }
+
+    pub(super) async fn arriving(
+        &self,
+        tx: &mut Tx,
+        (role, member): (Role, Option<Role>),
+    ) -> Result<Arriving, StoreError> {
+        let conversation = &self.inbound.conversation;
+        let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
+        let sender = &self.inbound.sender;
+        let identity = Identity {
+            channel: conversation.channel,
+            account: &conversation.account,
+            external_id: &sender.external_id,
+            name: &sender.name,
+            role,
+            others: self.others.clone(),
+        };
+        let user = users::ensure(tx, &identity, self.now).await?;
+        let said_by = (sender.external_id.as_str(), &self.inbound.circumstances.proof);
+        let trust = self.desk.access.trust(conversation, said_by, member);
+        let principal = Principal { user, name: sender.name.clone(), role, trust };
+        if conversation.is_private() && conversation.channel != ChannelKind::Terminal {
+            private_chats::note(tx, user, conversation, self.now).await?;
+        }
+        let reply_to = Some(self.inbound.external_id.clone());
+        let destination = Destination { conversation: conversation.clone(), reply_to };
+        let lane = lane::standing(tx, &session.key).await?.ok_or_else(|| StoreError::Inconsistent {
+            table: "sessions",
+            id: session.key.clone(),
+            what: "it was there a moment ago, and is missing".to_owned(),
+        })?;
+        Ok(Arriving { session, lane, principal, destination })
+    }
+
+    pub(super) async fn claim(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        (text, disposition): (&str, &'static str),
+    ) -> Result<Option<InboundId>, StoreError> {
+        let new = NewInbound {
+            session: arriving.session.id,
+            user: arriving.principal.user,
+            conversation: &self.inbound.conversation,
+            external_id: &self.inbound.external_id,
+            text,
+            importance: importance::score(text),
+            envelope: self.inbound.circumstances.envelope.as_deref(),
+            disposition,
+            sent_at: self.inbound.sent_at,
+            received_at: self.now,
+        };
+        let claimed = inbound::claim(tx, &new).await?;
+        // Whatever becomes of it, it was heard.
+        if claimed.is_some() && self.files.iter().any(Came::was_heard) {
+            let message = (&self.inbound.conversation, self.inbound.external_id.as_str());
+            recordings::settle(tx, message, arriving.principal.user, self.now).await?;
+        }
+        Ok(claimed)
+    }
+
+    async fn posted(&self, tx: &mut Tx, arriving: &Arriving, text: &str) -> Result<Taken, StoreError> {
+        let chars = text.chars().count();
+        let refused = if text.is_empty() && self.files.is_empty() {
+            Some(texts::EMPTY.to_owned())
+        } else {
+            let max = self.limits.message_chars_max;
+            (chars > max).then(|| texts::too_long(chars, max))
+        };
+        if let Some(told) = refused {
+            return self.refuse(tx, arriving, "", told).await;
+        }
+        // What somebody hands on is another's: it commands nothing, and decides nothing.
+        if self.inbound.circumstances.forwarded_from.is_some() {
+            let active = arriving.active(tx).await?;
+            return self.enqueue(tx, arriving, (text, Order::Answer), active.as_ref()).await;
+        }
+        if command::parse(text) == Some(Command::Compact) {
+            return self.compact(tx, arriving, text).await;
+        }
+        if let Some(command) = command::parse(text) {
+            return self.command(tx, arriving, text, command).await;
+        }
+        let mut active = arriving.active(tx).await?;
+        // One word is enough: what comes after it, before the run goes on, is a message of its own.
+        let asking =
+            if arriving.lane.may_ask() { asking(tx, arriving.session.id, active.as_ref()).await? } else { Vec::new() };
+        for asking in asking {
+            let run = &asking.run;
+            match self.open_question(tx, asking.session, run.id).await? {
+                Asked::Question(asked) if asked.may_be_answered_by(&arriving.principal, run) => {
+                    // A file decides nothing.
+                    let decides = self.files.is_empty() || Decision::takes_words(&asked.question);
+                    if let Some(said) = answer_in(text, &asked.question).filter(|_| decides) {
+                        let by = arriving.principal.user;
+                        let answer = Answer { by, text: said.to_owned(), question: Some(asked.number) };
+                        return self.answer(tx, arriving, &asking, answer).await;
+                    }
+                }
+                Asked::Question(asked)
+                    if asked.answerer != Answerer::Anybody
+                        && !self.is_unaddressed()
+                        && answer_in(text, &asked.question).is_some() =>
+                {
+                    return self.tell(tx, arriving, (text, "refused"), asked.not_yours().to_owned()).await;
+                }
+                Asked::Question(_) => {}
+                Asked::Nothing => active.iter_mut().filter(|own| own.id == run.id).for_each(at_work),
+                Asked::Gone => active = active.filter(|own| own.id != run.id),
+            }
+        }
+        self.enqueue(tx, arriving, (text, Order::Answer), active.as_ref()).await
+    }
+
+    /// It is said to everybody in the group, and not to Hob by name.
+    pub(super) fn is_unaddressed(&self) -> bool {
+        self.inbound.circumstances.audience == Audience::Group
+    }
+
+    /// Says that it is not taken; what was not said to Hob by name is passed over in silence.
+    pub(super) async fn refuse(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        text: &str,
+        told: String,
+    ) -> Result<Taken, StoreError> {
+        if self.is_unaddressed() {
+            return Ok(Taken::quietly(Accepted::Ignored));
+        }
+        self.tell(tx, arriving, (text, "refused"), told).await
+    }
+
+    /// Claims the message and answers it in the same transaction, without a run.
+    pub(super) async fn tell(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        (text, disposition): (&str, &'static str),
+        told: String,
+    ) -> Result<Taken, StoreError> {
+        let Some(inbound) = self.claim(tx, arriving, (text, disposition)).await? else {
+            return Ok(Taken::again(arriving.session.id));
+        };
+        let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
+        respond::say(tx, &reply, &told, self.now).await?;
+        Ok(Taken { said: Some(arriving.session.id), ..Taken::quietly(Accepted::Committed) })
+    }
+
+    /// A command is carried out and answered outside the lane: it never waits behind a run.
+    pub(super) async fn command(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        text: &str,
+        command: Command,
+    ) -> Result<Taken, StoreError> {
+        // A code may still let somebody in.
+        let kept = if matches!(command, Command::Pair(_)) { "/pair" } else { text };
+        let (reach, stops) = (command.reach(), command == Command::Stop);
+        let Some(inbound) = self.claim(tx, arriving, (kept, "command")).await? else {
+            let everywhere = reached(tx, arriving.session.id, (reach, stops)).await?;
+            return Ok(Taken { everywhere, ..Taken::again(arriving.session.id) });
+        };
+        let caller = respond::Caller {
+            session: &arriving.session,
+            principal: &arriving.principal,
+            place: &self.inbound.conversation,
+            mode: self.limits.mode,
+            inbound: &self.inbound,
+        };
+        let reschedules = matches!(command, Command::Schedule(..));
+        let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
+        let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
+        if !told.text.is_empty() {
+            respond::say(tx, &reply, &told.text, self.now).await?;
+        }
+        let everywhere = reached(tx, arriving.session.id, (reach, stops)).await?;
+        let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
+        let undoes = told.undoes.then(|| TakeBack {
+            inbound,
+            principal: arriving.principal.clone(),
+            session: SessionKey(arriving.session.key.clone()),
+        });
+        let (forgotten, emptied, elsewhere) = (told.forgotten, told.emptied, told.elsewhere);
+        Ok(Taken {
+            lane,
+            said,
+            everywhere,
+            forgotten,
+            emptied,
+            reschedules,
+            elsewhere,
+            released: told.released,
+            reloads: told.reloads,
+            undoes,
+            ..Taken::quietly(Accepted::Committed)
+        })
+    }
+}
+
+/// The runs besides the conversation's own that a command may concern.
+async fn reached(
+    tx: &mut Tx,
+    home: SessionId,
+    (reach, stops): (Option<Reach>, bool),
+) -> Result<Vec<OpenRun>, StoreError> {
+    match reach {
+        Some(Reach::Everywhere) => open_runs::list_open(tx).await,
+        Some(Reach::Here) | None => {
+            let open = agents::open_at_home(tx, home).await?;
+            let run = |open: OpenAgent| OpenRun { id: open.id, session: open.session, channel: open.channel };
+            let beside = if stops { open_runs::beside(tx, home).await? } else { Vec::new() };
+            Ok(open.into_iter().map(run).chain(beside.into_iter().map(|(_, run)| run)).collect())
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! Lanes: one run per session at a time, sessions in parallel. A lane's worker lives while its lane has work.
+
+mod places;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+use crate::lanes::places::Places;
+use hob_agent::driver::{Claim, Claimed, Driver, Found, Line, Outcome, Reload, bury};
+use hob_agent::journal::RunKey;
+use hob_agent::ports::Ports;
+use hob_agent::write_off::Park;
+use hob_core::domain::channel::{Ended, Progress};
+use hob_core::domain::ids::{RunId, SessionId};
+use hob_core::domain::inbound::ChannelKind;
+use hob_memory::forget;
+use hob_store::error::StoreError;
+use hob_store::runs::Lease;
+use hob_store::{Statement, Store, Tx, runs};
+use hob_telemetry::genai;
+
+/// The first wait after the database failed; it doubles.
+const RETRY: Duration = Duration::from_millis(250);
+/// The longest such wait.
+const RETRY_MAX: Duration = Duration::from_secs(30);
+
+/// How the lanes are run.
+pub struct LaneSettings {
+    /// The platforms whose sessions this process serves.
+    pub serves: BTreeSet<ChannelKind>,
+    /// The most runs at the same time.
+    pub parallel_max: usize,
+    /// No run is taken up any more once this is cancelled.
+    pub drain: CancellationToken,
+    /// Runs are cut off once this is cancelled.
+    pub cut: CancellationToken,
+    /// Holds every task.
+    pub tracker: TaskTracker,
+    /// Told whenever a lane has come to rest.
+    pub rest: Arc<Notify>,
+}
+
+/// The lanes of this process.
+#[derive(Clone)]
+pub struct Lanes {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// What runs are driven with that are claimed from now on; each keeps what it was claimed with.
+    ports: ArcSwap<Ports>,
+    settings: LaneSettings,
+    serves: ArcSwap<BTreeSet<ChannelKind>>,
+    places: Places,
+    workers: Mutex<BTreeMap<SessionId, Worker>>,
+    /// A run waits for somebody, perhaps not for ever.
+    asked: Notify,
+}
+
+/// A lane's worker, as others see it.
+struct Worker {
+    /// Wakes the run that it drives.
+    signal: Arc<Notify>,
+    /// It has to look again before it goes.
+    again: bool,
+}
+
+/// So many slices of a scope of which everything is to go are taken out in a round.
+const SLICES_PER_ROUND: usize = 100;
+
+impl Lanes {
+    /// Lanes that drive runs with `ports`.
+    #[must_use]
+    pub fn new(ports: Arc<Ports>, settings: LaneSettings) -> Self {
+        let places = Places::new(settings.parallel_max);
+        let workers = Mutex::new(BTreeMap::new());
+        let serves = ArcSwap::from_pointee(settings.serves.clone());
+        let (ports, asked) = (ArcSwap::new(ports), Notify::new());
+        Self { inner: Arc::new(Inner { ports, settings, serves, places, workers, asked }) }
+    }
+
+    /// From now on runs are claimed with these, of so many at a time, and for these platforms. Those that are at work go on
+    /// with what they have.
+    pub fn exchange(&self, ports: Arc<Ports>, (serves, parallel_max): (BTreeSet<ChannelKind>, usize)) {
+        self.inner.ports.store(ports);
+        self.inner.serves.store(Arc::new(serves));
+        self.inner.places.resize(parallel_max);
+    }
+
+    /// Something was committed for this session's lane: a run, a signal, or the end of one.
+    pub fn wake(&self, session: SessionId) {
+        let mut workers = self.inner.workers();
+        if let Some(worker) = workers.get_mut(&session) {
+            worker.again = true;
+            worker.signal.notify_one();
+            return;
+        }
+        if self.inner.settings.drain.is_cancelled() {
+            return;
+        }
+        workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true });
+        let inner = Arc::clone(&self.inner);
+        let span = tracing::info_span!(parent: None, "lane", lane = %session);
+        self.inner.settings.tracker.spawn(async move { inner.work(session).await }.instrument(span));
+    }
+
+    /// The same, for a session of this platform, if it is served here.
+    pub fn wake_served(&self, session: SessionId, channel: &str) {
+        if self.serves(channel) {
+            self.wake(session);
+        }
+    }
+
+    /// How many runs are at work.
+    #[must_use]
+    pub fn at_work(&self) -> usize {
+        self.inner.places.taken()
+    }
+
+    /// The platforms that are served, as JSON.
+    pub(super) fn platforms(&self) -> String {
+        let names: Vec<String> = self.inner.serves.load().iter().map(|kind| format!("\"{kind}\"")).collect();
+        format!("[{}]", names.join(","))
+    }
+
+    fn serves(&self, channel: &str) -> bool {
+        channel.parse::<ChannelKind>().is_ok_and(|kind| self.inner.serves.load().contains(&kind))
+    }
+
+    /// Completes when a run has come to wait for somebody since this was last awaited.
+    pub(super) async fn asked(&self) {
+        self.inner.asked.notified().await;
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.inner.ports().clock.now()
+    }
+
+    pub(super) fn store(&self) -> Store {
+        self.inner.ports().store.clone()
+    }
+
+    /// Wakes every lane in which something is due: at the start, and from time to time.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn reconcile(&self) -> Result<usize, StoreError> {
+        let due = self.inner.ports().store.read(ListDue { lease: self.inner.lease() }).await?;
+        let mut woken = 0;
+        for lane in due {
+            // A lane with a worker is being looked after.
+            if self.serves(&lane.channel) && !self.inner.workers().contains_key(&lane.session) {
+                self.wake(lane.session);
+                woken += 1;
+            }
+        }
+        self.go_on_forgetting().await?;
+        tracing::debug!(woken, "agent_run.reconcile");
+        Ok(woken)
+    }
+
+    /// What was to be forgotten and could not be all at once, or as long as a run worked with it.
+    async fn go_on_forgetting(&self) -> Result<(), StoreError> {
+        let ports = self.inner.ports();
+        let (store, memory) = (&ports.store, &ports.memory);
+        let (scopes, waits) = store.read(forget::Unfinished).await?;
+        for scope in scopes {
+            // The rest waits for the next round: runs that are due do not wait for it.
+            forget::some_of(memory, scope, SLICES_PER_ROUND).await?;
+        }
+        if waits {
+            store.write(forget::Sweep).await?;
+        }
+        Ok(())
+    }
+
+    /// Prolongs the leases of the runs that this process drives.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn heartbeat(&self) -> Result<u64, StoreError> {
+        let ports = self.inner.ports();
+        ports.store.write(Heartbeat { lease: self.inner.lease() }).await
+    }
+}
+
+impl Inner {
+    fn workers(&self) -> MutexGuard<'_, BTreeMap<SessionId, Worker>> {
+        // The map is whole between any two of its operations, so a panic elsewhere leaves nothing half done.
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ports(&self) -> Arc<Ports> {
+        self.ports.load_full()
+    }
+
+    fn lease(&self) -> Lease {
+        let ports = self.ports();
+        let now = ports.clock.now();
+        let length = SignedDuration::try_from(ports.lease).unwrap_or(SignedDuration::MAX);
+        Lease { owner: ports.owner.clone(), now, until: now.saturating_add(length).unwrap_or(now) }
+    }
+
+    async fn work(self: Arc<Self>, session: SessionId) {
+        let _rest = Rest(Arc::clone(&self.settings.rest));
+        let _left = Left { inner: Arc::clone(&self), session };
+        let mut wait = RETRY;
+        while let Some(signal) = self.look_again(session) {
+            let place = tokio::select! {
+                biased;
+                () = self.settings.drain.cancelled() => return self.leave(session),
+                place = self.places.take() => place,
+            };
+            match self.run_next(session, signal).await {
+                Ok(()) => wait = RETRY,
+                Err(error) if error.is_passing() => {
+                    tracing::warn!(%error, "the lane cannot go on; trying again");
+                    self.mark_again(session);
+                    tokio::select! {
+                        biased;
+                        () = self.settings.drain.cancelled() => return self.leave(session),
+                        () = tokio::time::sleep(wait) => {}
+                    }
+                    wait = (wait * 2).min(RETRY_MAX);
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the lane stands still until the next reconciliation");
+                    return self.leave(session);
+                }
+            }
+            self.places.give_back(place);
+            if self.settings.drain.is_cancelled() {
+                return self.leave(session);
+            }
+        }
+    }
+
+    /// Is there a reason to look for a run? If not, the worker is gone when this returns.
+    ///
+    /// The signal is made anew before the claim: whatever is committed after the claim wakes the claimed run.
+    fn look_again(&self, session: SessionId) -> Option<Arc<Notify>> {
+        let mut workers = self.workers();
+        let worker = workers.get_mut(&session)?;
+        if !std::mem::take(&mut worker.again) {
+            workers.remove(&session);
+            return None;
+        }
+        worker.signal = Arc::new(Notify::new());
+        Some(Arc::clone(&worker.signal))
+    }
+
+    fn mark_again(&self, session: SessionId) {
+        if let Some(worker) = self.workers().get_mut(&session) {
+            worker.again = true;
+        }
+    }
+
+    fn leave(&self, session: SessionId) {
+        self.workers().remove(&session);
+    }
+
+    /// Claims the next run and drives it to where it rests; a panic ends that run and no other.
+    async fn run_next(self: &Arc<Self>, session: SessionId, signal: Arc<Notify>) -> Result<(), StoreError> {
+        // The run keeps these as long as it is driven, whatever is configured meanwhile.
+        let ports = self.ports();
+        let claimed = match ports.store.write(Claim { session, lease: self.lease() }).await? {
+            Found::Run(claimed) => *claimed,
+            Found::Nothing => return Ok(()),
+            Found::Parked => {
+                ports.watcher.said(session);
+                self.mark_again(session);
+                return Ok(());
+            }
+        };
+        let key = claimed.key.clone();
+        let (named, channel) = (claimed.session.key.as_str(), claimed.session.channel.as_str());
+        // Each run is a trace of its own, however long its lane lasts.
+        let span = tracing::info_span!(parent: None, "run", run = %key.run, session = named, channel);
+        if genai::is_on() {
+            genai::tell(&span, genai::OPERATION, genai::INVOKE_AGENT);
+            genai::tell(&span, genai::AGENT, "hob");
+            genai::tell(&span, genai::CONVERSATION, named.to_owned());
+        }
+        let drive = drive(ports, self.line(&signal), claimed).instrument(span.clone());
+        match self.settings.tracker.spawn(drive).await {
+            Ok(Ok(Outcome::Ended { more: true })) => self.mark_again(session),
+            // Whoever adds to the lane, or answers, wakes it.
+            Ok(Ok(Outcome::Waiting)) => self.asked.notify_one(),
+            Ok(Ok(Outcome::Ended { more: false } | Outcome::Suspended)) => {}
+            Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
+            Ok(Err(error @ StoreError::Inconsistent { .. })) => {
+                // Something that the run refers to is damaged: it would fail the same way every time.
+                self.park(key, error).await?;
+                self.mark_again(session);
+            }
+            Ok(Err(StoreError::Panicked(message))) => {
+                tracing::error!(run = %key.run, message, "agent_run.failed");
+                self.bury(key, &signal, message).instrument(span).await?;
+                self.mark_again(session);
+            }
+            Ok(Err(error)) => return self.give_back(&key, error).await,
+            Err(ended) if ended.is_panic() => {
+                let message: String =
+                    panic_message(ended).lines().next().unwrap_or_default().chars().take(200).collect();
+                tracing::error!(run = %key.run, message, "agent_run.failed");
+                self.bury(key, &signal, message).instrument(span).await?;
+                self.mark_again(session);
+            }
+            Err(_cancelled) => {}
+        }
+        Ok(())
+    }
+
+    /// Ends a run whose code panicked; one that panics at its own end is put aside, without the machine.
+    async fn bury(self: &Arc<Self>, key: RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
+        let buried = async {
+            let ports = self.ports();
+            let claimed = ports.store.read(Reload { key: key.clone() }).await?;
+            bury(ports, self.line(signal), claimed, message).await
+        };
+        match buried.await {
+            Ok(()) => Ok(()),
+            Err(error @ (StoreError::Panicked(_) | StoreError::Inconsistent { .. })) => self.park(key, error).await,
+            Err(error) => self.give_back(&key, error).await,
+        }
+    }
+
+    async fn park(&self, key: RunKey, error: StoreError) -> Result<(), StoreError> {
+        tracing::error!(run = %key.run, %error, "agent_run.failed");
+        let (ports, session, run) = (self.ports(), key.session, key.run);
+        let park = Park { key, why: error.to_string(), now: ports.clock.now() };
+        if let Some(place) = ports.store.write(park).await? {
+            ports.watcher.progress(&place, run, Progress::Idle(Ended::Suspended));
+        }
+        ports.meters.runs.of(&["parked"]).inc();
+        ports.watcher.said(session);
+        Ok(())
+    }
+
+    fn line(self: &Arc<Self>, signal: &Arc<Notify>) -> Line {
+        let lanes = Lanes { inner: Arc::clone(self) };
+        // Whoever works for a run, or is worked for, is served where that is.
+        let wake = Arc::new(move |session| lanes.wake(session));
+        Line { signal: Arc::clone(signal), cut: self.settings.cut.clone(), wake }
+    }
+
+    /// A run that could not be driven is let go, so that it can be claimed again.
+    async fn give_back(&self, key: &RunKey, error: StoreError) -> Result<(), StoreError> {
+        let ports = self.ports();
+        let release = Release { run: key.run, owner: ports.owner.clone() };
+        if let Err(second) = ports.store.write(release).await {
+            tracing::warn!(error = %second, run = %key.run, "the run's lease could not be given back; it runs out by itself");
+        }
+        Err(error)
+    }
+}
+
+async fn drive(ports: Arc<Ports>, line: Line, claimed: Claimed) -> Result<Outcome, StoreError> {
+    let key = claimed.key.clone();
+    match Driver::new(ports, line, &claimed) {
+        Some(driver) => driver.drive(claimed).await,
+        None => Err(StoreError::Inconsistent {
+            table: "runs",
+            id: key.run.to_string(),
+            what: "it is claimed, and its journal says that it is over".to_owned(),
+        }),
+    }
+}
+
+fn panic_message(ended: tokio::task::JoinError) -> String {
+    match ended.try_into_panic() {
+        Ok(panic) => {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            text.or_else(|| panic.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "a panic without words".to_owned())
+        }
+        Err(_cancelled) => "the task was cancelled".to_owned(),
+    }
+}
+
+/// Tells those who wait for rest, however a worker ends.
+struct Rest(Arc<Notify>);
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        self.0.notify_waiters();
+    }
+}
+
+/// A worker that panics leaves no entry behind that would keep its lane asleep.
+struct Left {
+    inner: Arc<Inner>,
+    session: SessionId,
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.inner.leave(self.session);
+        }
+    }
+}
+
+struct ListDue {
+    lease: Lease,
+}
+
+#[async_trait]
+impl Statement for ListDue {
+    type Output = Vec<runs::Due>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<runs::Due>, StoreError> {
+        runs::list_due(tx, &self.lease.owner, self.lease.now).await
+    }
+}
+
+struct Heartbeat {
+    lease: Lease,
+}
+
+#[async_trait]
+impl Statement for Heartbeat {
+    type Output = u64;
+
+    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
+        runs::heartbeat(tx, &self.lease).await
+    }
+}
+
+struct Release {
+    run: RunId,
+    owner: String,
+}
+
+#[async_trait]
+impl Statement for Release {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        runs::release(tx, self.run, &self.owner).await
+    }
+}

@@ -1,0 +1,426 @@
+//! Letters on their way out: nobody new is written to before an owner has said so, and nobody too often (row N14).
+//!
+//! A letter can come from anybody and ask to be answered to anybody. So it is the recipients of an answer that count, never
+//! what a letter says of its sender.
+//! Start at [`gate`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use hob_agent::projection::owners::{Desk, desks};
+use hob_core::domain::ids::{OutboxId, SessionId, UserId};
+use hob_core::domain::inbound::{ChannelKind, Conversation};
+use hob_core::domain::letter::{Envelope, Mailbox};
+use hob_core::domain::outgoing::{Choice, Destination, Outgoing};
+use hob_core::domain::principal::{Principal, Role};
+use hob_core::policy::access::AccessList;
+use hob_core::render::{Form, Piece, pieces};
+use hob_store::error::StoreError;
+use hob_store::held::{self, Held, NewHeld};
+use hob_store::outbox::{self, NewChunk, Waiting};
+use hob_store::{Tx, millis, sessions};
+
+/// After so long a letter is not sent any more.
+const HELD_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Letters are counted over this time.
+const COUNTED: SignedDuration = SignedDuration::from_hours(1);
+/// So much of a letter is shown to owners.
+const SHOWN_CHARS: usize = 1_500;
+/// So much of it is shown in a list.
+const LISTED_CHARS: usize = 80;
+
+/// Whom letters go to unasked, and how often.
+#[derive(Debug, Clone, Default)]
+pub struct LetterRules {
+    /// Those whom the config names are known.
+    pub access: Arc<AccessList>,
+    /// How many letters somebody gets within an hour, by account.
+    pub per_hour_max: BTreeMap<String, u32>,
+}
+
+/// Whether a letter may go out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Gate {
+    /// It may; in these sessions owners are asked whether others may have it, too.
+    Open(Vec<SessionId>),
+    /// It waits for its time, or for an owner; in these sessions owners are asked.
+    Shut(Vec<SessionId>),
+}
+
+/// Looks at a letter that was taken from the outbox. Of those to whom it would go, those who are known do not wait for what
+/// an owner says of the others.
+pub(super) async fn gate(
+    tx: &mut Tx,
+    waiting: &mut Waiting,
+    (rules, now): (&LetterRules, Timestamp),
+) -> Result<Gate, StoreError> {
+    let place = waiting.message.destination.conversation.clone();
+    // What there is nobody for, the channel refuses with its reason.
+    let Some(envelope) = waiting.message.envelope.as_deref().and_then(Envelope::decode) else {
+        return Ok(Gate::Open(Vec::new()));
+    };
+    if place.channel != ChannelKind::Email {
+        return Ok(Gate::Open(Vec::new()));
+    }
+    let (mut recipients, mut strangers) = (Vec::new(), Vec::new());
+    for address in envelope.recipients() {
+        let is_known = is_known(tx, (&rules.access, &place), address).await?;
+        if is_known { &mut recipients } else { &mut strangers }.push(address);
+    }
+    let mut asked = Vec::new();
+    if !strangers.is_empty() {
+        let theirs = envelope.only(&strangers);
+        if recipients.is_empty() {
+            return ask_first(tx, waiting, &theirs, (rules, now)).await.map(Gate::Shut);
+        }
+        if let Some(apart) = set_apart(tx, waiting, &theirs, now).await? {
+            asked = ask_first(tx, &apart, &theirs, (rules, now)).await?;
+        }
+        waiting.message.envelope = envelope.only(&recipients).encode();
+        if let Some(envelope) = &waiting.message.envelope {
+            held::readdress(tx, waiting.message.id, envelope).await?;
+        }
+    }
+    let most = rules.per_hour_max.get(&place.account).copied().map_or(i64::MAX, i64::from);
+    let since = before(now, COUNTED);
+    held::uncount(tx, since).await?;
+    let mut until = None;
+    for address in &recipients {
+        let full = held::full_until(tx, (&place.account, address, waiting.message.id), (since, most)).await?;
+        until = until.max(full);
+    }
+    if let Some(oldest) = until {
+        tracing::warn!(outbox = %waiting.message.id, "a letter waits: its recipient has had {most} within an hour; mind a loop");
+        let hour = i64::try_from(COUNTED.as_millis()).unwrap_or(i64::MAX);
+        held::put_off(tx, waiting.message.id, oldest.saturating_add(hour)).await?;
+        return Ok(Gate::Shut(asked));
+    }
+    for address in &recipients {
+        held::count(tx, (&place.account, address, waiting.message.id), now).await?;
+    }
+    Ok(Gate::Open(asked))
+}
+
+/// A copy of a letter for some of those to whom it would go.
+async fn set_apart(
+    tx: &mut Tx,
+    waiting: &Waiting,
+    envelope: &Envelope,
+    now: Timestamp,
+) -> Result<Option<Waiting>, StoreError> {
+    let message = &waiting.message;
+    let (key, envelope) = (format!("mail:{}:apart", message.id), envelope.encode());
+    let chunk = NewChunk {
+        key: &key,
+        session: waiting.session,
+        run: message.run,
+        destination: &message.destination,
+        piece: &Piece { text: message.text.clone(), markup: message.markup.clone() },
+        choices: &[],
+        file: message.file.as_ref().map(|file| file.id),
+        part: outbox::Part::Words,
+    };
+    outbox::add(tx, &chunk, now).await?;
+    let id = held::address(tx, &key, envelope.as_deref().unwrap_or_default()).await?;
+    Ok(id.map(|id| {
+        let mut apart = waiting.clone();
+        apart.message.id = id;
+        apart.message.envelope = envelope;
+        apart
+    }))
+}
+
+async fn is_known(
+    tx: &mut Tx,
+    (access, place): (&AccessList, &Conversation),
+    address: &str,
+) -> Result<bool, StoreError> {
+    let door = access.doors.get(&(place.channel, place.account.clone()));
+    if door.is_some_and(|door| door.roles.contains_key(address)) {
+        return Ok(true);
+    }
+    held::is_known(tx, &place.account, address).await
+}
+
+/// Holds the letter, and puts it before the owners unless another one to the same people is before them already.
+async fn ask_first(
+    tx: &mut Tx,
+    waiting: &Waiting,
+    envelope: &Envelope,
+    (rules, now): (&LetterRules, Timestamp),
+) -> Result<Vec<SessionId>, StoreError> {
+    let message = &waiting.message;
+    let place = &message.destination.conversation;
+    let names = envelope.recipients().collect::<Vec<_>>().join(", ");
+    let new = NewHeld { id: message.id, account: &place.account, recipients: &names, subject: &envelope.subject };
+    held::expire(tx, before(now, HELD_MAX), now).await?;
+    if !held::hold(tx, &new, now).await? {
+        return Ok(Vec::new());
+    }
+    let text = question(message.id, (&names, &envelope.subject), &message.text);
+    let choice =
+        |label: &str, send: bool| Choice { label: label.to_owned(), token: Press { id: message.id, send }.token() };
+    let choices = [choice("Send it", true), choice("Do not send", false)];
+    let mut asked = Vec::new();
+    for desk in desks(tx, place).await? {
+        put(tx, (message, &desk), (&text, &choices), now).await?;
+        asked.push(desk.session);
+    }
+    if asked.is_empty() {
+        asked.extend(ask_by_letter(tx, message, (&names, &text), (rules, now)).await?);
+    }
+    if asked.is_empty() {
+        tracing::warn!(outbox = %message.id, "a first letter to somebody new waits, and no owner can be asked: /mail shows it");
+    }
+    Ok(asked)
+}
+
+/// Puts a question about a letter into somebody's conversation; gives the keys of its chunks.
+async fn put(
+    tx: &mut Tx,
+    (message, desk): (&Outgoing, &Desk),
+    (text, choices): (&str, &[Choice]),
+    now: Timestamp,
+) -> Result<Vec<String>, StoreError> {
+    let destination = Destination { conversation: desk.conversation.clone(), reply_to: None };
+    let chunks = pieces(text, Form::Plain, destination.conversation.channel);
+    let last = chunks.len().saturating_sub(1);
+    let mut keys = Vec::with_capacity(chunks.len());
+    for (index, piece) in chunks.iter().enumerate() {
+        let key = format!("mail:{}:{}:{index}", message.id, desk.session);
+        let chunk = NewChunk {
+            key: &key,
+            session: desk.session,
+            run: message.run,
+            destination: &destination,
+            piece,
+            choices: if index == last { choices } else { &[] },
+            file: None,
+            part: outbox::Part::Words,
+        };
+        outbox::add(tx, &chunk, now).await?;
+        keys.push(key);
+    }
+    Ok(keys)
+}
+
+/// Asks owners by letter, in a thread of its own: nobody else is to read it. For a house that has only e-mail.
+async fn ask_by_letter(
+    tx: &mut Tx,
+    message: &Outgoing,
+    (names, text): (&str, &str),
+    (rules, now): (&LetterRules, Timestamp),
+) -> Result<Option<SessionId>, StoreError> {
+    let account = &message.destination.conversation.account;
+    let door = rules.access.doors.get(&(ChannelKind::Email, account.clone()));
+    let roles = door.iter().flat_map(|door| &door.roles);
+    let mut owners: BTreeSet<String> =
+        roles.filter(|(_, role)| **role == Role::Owner).map(|(address, _)| address.clone()).collect();
+    owners.extend(held::owners(tx, account).await?);
+    // Whom nobody vouches for has an address that is none.
+    let to: Vec<Mailbox> = owners
+        .into_iter()
+        .filter(|address| address.contains('@'))
+        .map(|address| Mailbox { name: None, address })
+        .collect();
+    let envelope = Envelope { subject: format!("May I answer {names}?"), to, ..Envelope::default() };
+    let Some(encoded) = envelope.encode().filter(|_| !envelope.to.is_empty()) else { return Ok(None) };
+    let conversation = Conversation {
+        channel: ChannelKind::Email,
+        account: account.clone(),
+        chat: format!("{}@held.invalid", message.id),
+        thread: None,
+    };
+    let session = sessions::ensure(tx, &conversation.session_key().0, ChannelKind::Email, now).await?.id;
+    for key in put(tx, (message, &Desk { session, conversation }), (text, &[]), now).await? {
+        held::address(tx, &key, &encoded).await?;
+    }
+    Ok(Some(session))
+}
+
+/// What owners are asked.
+fn question(id: OutboxId, (names, subject): (&str, &str), text: &str) -> String {
+    let shown = shortened(text, SHOWN_CHARS);
+    format!(
+        "May I answer {names} by e-mail? I have never written to them before.\nIt is about: {subject}\n\n{shown}\n\n\
+         /mail yes {id} sends it and lets me answer them from now on, /mail no {id} does not send it."
+    )
+}
+
+fn shortened(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+fn before(now: Timestamp, span: SignedDuration) -> Timestamp {
+    now.saturating_sub(span).unwrap_or(Timestamp::MIN)
+}
+
+/// A button under the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Press {
+    /// Which letter.
+    pub id: OutboxId,
+    /// Whether it goes out.
+    pub send: bool,
+}
+
+impl Press {
+    fn token(self) -> String {
+        format!("mail:{}:{}", self.id, if self.send { "yes" } else { "no" })
+    }
+
+    /// The press that a token stands for.
+    #[must_use]
+    pub fn parse(token: &str) -> Option<Self> {
+        let (id, word) = token.strip_prefix("mail:")?.split_once(':')?;
+        let send = match word {
+            "yes" => true,
+            "no" => false,
+            _ => return None,
+        };
+        Some(Self { id: OutboxId(id.parse().ok()?), send })
+    }
+}
+
+/// What `/mail` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Show what is held.
+    List,
+    /// Decide over one.
+    Decide(Press),
+}
+
+impl Order {
+    /// What the words after `/mail` ask for.
+    #[must_use]
+    pub fn parse(words: &[&str]) -> Option<Self> {
+        match words {
+            [] => Some(Self::List),
+            [word, id] => Press::parse(&format!("mail:{id}:{}", word.to_lowercase())).map(Self::Decide),
+            _ => None,
+        }
+    }
+}
+
+/// What was decided, in words, and who has something to send now.
+pub(super) struct Decided {
+    pub(super) text: String,
+    pub(super) released: Vec<SessionId>,
+}
+
+impl Decided {
+    fn nothing(text: impl Into<String>) -> Self {
+        Self { text: text.into(), released: Vec::new() }
+    }
+}
+
+/// Who may not.
+pub(super) const OWNERS_ONLY: &str = "Only an owner can say whom I write to.";
+/// Nothing to decide.
+const TOO_LATE: &str = "That letter does not wait any more.";
+
+/// Carries out what an owner asks for; nobody else may.
+pub(super) async fn carry_out(
+    tx: &mut Tx,
+    principal: &Principal,
+    (order, now): (Order, Timestamp),
+) -> Result<Decided, StoreError> {
+    if principal.role != Role::Owner {
+        return Ok(Decided::nothing(OWNERS_ONLY));
+    }
+    held::expire(tx, before(now, HELD_MAX), now).await?;
+    match order {
+        Order::List => Ok(Decided::nothing(listed(&held::list(tx).await?, now))),
+        Order::Decide(press) => match held::find(tx, press.id).await? {
+            Some(letter) => decide(tx, &letter, (press.send, principal.user), now).await,
+            None => Ok(Decided::nothing(TOO_LATE)),
+        },
+    }
+}
+
+async fn decide(tx: &mut Tx, letter: &Held, (send, by): (bool, UserId), now: Timestamp) -> Result<Decided, StoreError> {
+    let released = held::decide(tx, letter, (send, by), now).await?;
+    if !send {
+        return Ok(Decided::nothing(format!("Not sent to {}.", letter.recipients)));
+    }
+    for address in letter.recipients.split(", ") {
+        held::know(tx, &letter.account, address, (by, now)).await?;
+    }
+    let text = format!("It goes out. From now on I answer {} without asking.", letter.recipients);
+    Ok(Decided { text, released })
+}
+
+fn listed(held: &[Held], now: Timestamp) -> String {
+    if held.is_empty() {
+        return "No letter waits for an owner.".to_owned();
+    }
+    let line = |letter: &Held| {
+        let hours = (millis(now) - letter.held_at).max(0) / 3_600_000;
+        let text = shortened(&letter.text.split_whitespace().collect::<Vec<_>>().join(" "), LISTED_CHARS);
+        format!("{}: to {}, about {}, for {hours} h: {text}", letter.id, letter.recipients, letter.subject)
+    };
+    let lines: Vec<String> = held.iter().map(line).collect();
+    format!("These letters wait for an owner (/mail yes N, /mail no N):\n{}", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n14_a_button_names_its_letter_and_the_decision() {
+        for press in [Press { id: OutboxId(12), send: true }, Press { id: OutboxId(3), send: false }] {
+            assert_eq!(Press::parse(&press.token()), Some(press));
+        }
+        for token in ["", "mail:", "mail:x:yes", "mail:1:maybe", "mail:1", "q:1:1:1"] {
+            assert_eq!(Press::parse(token), None, "{token}");
+        }
+    }
+
+    #[test]
+    fn n14_what_mail_asks_for() {
+        let decide = |send| Some(Order::Decide(Press { id: OutboxId(7), send }));
+        for (words, expected) in [
+            (&[][..], Some(Order::List)),
+            (&["yes", "7"], decide(true)),
+            (&["No", "7"], decide(false)),
+            (&["7"], None),
+            (&["yes", "seven"], None),
+        ] {
+            assert_eq!(Order::parse(words), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn n14_what_owners_read() {
+        insta::assert_snapshot!(question(OutboxId(7), ("eve@x.example", "Tea"), "At five."), @"
+        May I answer eve@x.example by e-mail? I have never written to them before.
+        It is about: Tea
+
+        At five.
+
+        /mail yes 7 sends it and lets me answer them from now on, /mail no 7 does not send it.
+        ");
+        let letter = Held {
+            id: OutboxId(7),
+            session: SessionId(1),
+            account: "default".to_owned(),
+            recipients: "eve@x.example".to_owned(),
+            subject: "Tea".to_owned(),
+            text: "At\nfive.".to_owned(),
+            held_at: 0,
+        };
+        let now = Timestamp::from_second(2 * 3600).unwrap();
+        insta::assert_snapshot!(listed(&[letter], now), @"
+        These letters wait for an owner (/mail yes N, /mail no N):
+        7: to eve@x.example, about Tea, for 2 h: At five.
+        ");
+        insta::assert_snapshot!(listed(&[], now), @"No letter waits for an owner.");
+    }
+}

@@ -1,0 +1,81 @@
+//! Looking for memories before a command is taken in: recall reads by itself, and may ask an embedder.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::command::{self, Command, Forgetting};
+use hob_core::domain::ids::{MemoryId, SessionId, UserId};
+use hob_core::domain::inbound::{Happening, Inbound};
+use hob_core::domain::memory::Scope;
+use hob_core::domain::principal::{Principal, Role, Trust};
+use hob_core::policy::memory::{Place, shown};
+use hob_core::render::clean::clean;
+use hob_memory::recall::{Means, Memory, Question, RecallLimits};
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, sessions, users};
+
+/// The most memories that a command lists.
+const LIMITS: RecallLimits = RecallLimits { fragments: super::ENTRIES_MAX, tokens: 10_000, facts: 0 };
+
+/// What was found for a command's words; whether it may be seen is asked again in the command's transaction.
+pub(crate) struct Looked {
+    /// The best first.
+    pub(crate) memories: Vec<MemoryId>,
+    /// How they were looked for.
+    pub(crate) means: Means,
+}
+
+/// The words that a message wants looked for.
+fn words(inbound: &Inbound) -> Option<String> {
+    let Happening::Posted { text } = &inbound.happening else {
+        return None;
+    };
+    match command::parse(clean(text).trim())? {
+        Command::Memory(words) => words,
+        Command::Forget(Forgetting::Words(words)) => Some(words),
+        _ => None,
+    }
+}
+
+/// Looks for what a command asks for; none: it asks for nothing, or of its sender nothing is known yet.
+pub(crate) async fn look(
+    memory: &Memory,
+    inbound: &Inbound,
+    role: Role,
+    now: Timestamp,
+) -> Result<Option<Looked>, StoreError> {
+    let Some(text) = words(inbound) else {
+        return Ok(None);
+    };
+    let known = memory.store.read(WhoAndWhere { inbound: inbound.clone() }).await?;
+    let Some((user, session)) = known else {
+        return Ok(None);
+    };
+    let reader = Principal { user, name: inbound.sender.name.clone(), role, trust: Trust::Trusted };
+    let scopes: Vec<Scope> = shown(&reader, Place::of(session, &inbound.conversation));
+    let recollection = memory.search(&Question { text, scopes, window: None, limits: LIMITS, now }).await?;
+    let memories = recollection.fragments.iter().map(|fragment| fragment.memory).collect();
+    Ok(Some(Looked { memories, means: recollection.means }))
+}
+
+/// Does the message ask for memories by a command?
+pub(crate) fn is_asked_for(inbound: &Inbound) -> bool {
+    words(inbound).is_some()
+}
+
+/// Who wrote, and in which conversation, if Hob knows both.
+struct WhoAndWhere {
+    inbound: Inbound,
+}
+
+#[async_trait]
+impl Statement for WhoAndWhere {
+    type Output = Option<(UserId, SessionId)>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let place = &self.inbound.conversation;
+        let user = users::find(tx, place, &self.inbound.sender.external_id).await?;
+        let session = sessions::find_by_key(tx, &place.session_key().0).await?;
+        Ok(user.zip(session.map(|session| session.id)))
+    }
+}

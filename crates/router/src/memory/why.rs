@@ -1,0 +1,58 @@
+//! `/why`: what was recalled for the last answer, what brought it up, and where it comes from.
+
+use crate::memory::texts::{self, Reason};
+use crate::memory::{ENTRIES_MAX, View};
+use hob_core::domain::memory::Leg;
+use hob_memory::item::Item;
+use hob_memory::recall::Means;
+use hob_memory::why;
+use hob_store::Tx;
+use hob_store::error::StoreError;
+use hob_store::why::{Recalled, last_answer, recalled};
+
+/// Signals that are named for a memory.
+const SIGNALS_MAX: usize = 3;
+
+/// The words that answer.
+pub(crate) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreError> {
+    let Some(run) = last_answer(tx, view.caller.session.id).await? else {
+        return Ok(texts::NO_ANSWER_YET.to_owned());
+    };
+    let recalled = recalled(tx, run).await?;
+    if recalled.is_empty() {
+        return Ok(texts::nothing_recalled(view.how()));
+    }
+    let (mut said, mut known) = (Vec::new(), Vec::new());
+    let (mut unseen, mut forgotten) = (0, 0);
+    for row in &recalled {
+        let item = row.memory.map(Item::Memory).or(row.fact.map(Item::Fact));
+        let Some(item) = item else {
+            forgotten += 1;
+            continue;
+        };
+        match view.item(tx, item).await? {
+            None => unseen += 1,
+            Some((entry, _)) if row.leg == Leg::Fact => known.push(entry),
+            Some((entry, _)) => said.push((entry, reason(row))),
+        }
+    }
+    let more_facts = known.len().saturating_sub(ENTRIES_MAX);
+    known.truncate(ENTRIES_MAX);
+    let means = why::means(&recalled).map(how);
+    Ok(texts::why(&texts::Why { said, known, more_facts, unseen, forgotten, means }))
+}
+
+/// Why it was recalled, and how much each of the strongest signals brought.
+fn reason(row: &Recalled) -> Reason {
+    let mut strongest = why::signals(row);
+    strongest.retain(|(_, part)| *part > 0);
+    strongest.truncate(SIGNALS_MAX);
+    Reason { leg: row.leg, score: row.score, strongest }
+}
+
+fn how(means: Means) -> &'static str {
+    match means {
+        Means::WordsAndMeaning => texts::BY_WORDS_AND_MEANING,
+        Means::Words => texts::BY_WORDS,
+    }
+}

@@ -1,0 +1,72 @@
+//! Ending what waits or is at work.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::intake::Router;
+use hob_agent::journal::RunKey;
+use hob_agent::machine::stop::CancelReason;
+use hob_agent::projection::agents::stop_one;
+use hob_agent::write_off::write_off;
+use hob_core::domain::ids::{RunId, SessionId, UserId};
+use hob_store::agents::OpenAgent;
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, agents, operations};
+
+/// What came of the wish to end a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// It is taken back, or told to stop, in this conversation.
+    Done(SessionId),
+    /// It is over.
+    Over,
+    /// It has not begun, and this run waits for what it is to find out: that one can be ended.
+    WaitedFor(RunId),
+}
+
+/// Ends a run.
+pub(crate) struct End {
+    /// Which.
+    pub(crate) run: RunId,
+    /// Who wants it.
+    pub(crate) by: UserId,
+    /// Now.
+    pub(crate) now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for End {
+    type Output = (Ended, Option<OpenAgent>);
+
+    async fn run(&self, tx: &mut Tx) -> Result<(Ended, Option<OpenAgent>), StoreError> {
+        let Some(found) = operations::stoppable(tx, self.run).await? else { return Ok((Ended::Over, None)) };
+        let operations::Stoppable { session, channel, user, state } = found;
+        if state == "parked" {
+            write_off(tx, &RunKey { run: self.run, session }, self.now).await?;
+            return Ok((Ended::Done(session), None));
+        }
+        let open = OpenAgent { id: self.run, session, user, state, channel };
+        // What is taken back before it has begun tells nobody; what has begun tells whoever waits for it.
+        if let Some(parent) = agents::parent(tx, self.run).await?.filter(|parent| parent.open && open.is_queued()) {
+            return Ok((Ended::WaitedFor(parent.run), None));
+        }
+        stop_one(tx, &open, (CancelReason::Stopped { by: self.by }, self.now)).await?;
+        Ok((Ended::Done(session), Some(open)))
+    }
+}
+
+impl Router {
+    /// Ends a run: one that waits for its lane is taken back, another stops where it safely can.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn end_run(&self, run: RunId, by: UserId) -> Result<Ended, StoreError> {
+        let (ended, open) = self.store.write(End { run, by, now: self.clock.now() }).await?;
+        if let Some(open) = &open {
+            tracing::info!(%run, %by, "agent_run.ended_by_owner");
+            self.lanes.wake_served(open.session, &open.channel);
+            self.delivery.wake(open.session);
+        }
+        Ok(ended)
+    }
+}

@@ -1,0 +1,104 @@
+//! What Hob tells its owners unasked: each in the chat where they last talked with it by themselves.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::intake::Router;
+use crate::unasked::say;
+use hob_core::domain::health::Liveness;
+use hob_core::domain::ids::SessionId;
+use hob_core::domain::inbound::{ChannelKind, Conversation};
+use hob_core::domain::principal::Role;
+use hob_core::policy::access::AccessList;
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, members, private_chats};
+
+/// What is to be said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Telling {
+    /// What it is known by: it is said once, however often it is told.
+    pub key: String,
+    /// The words.
+    pub text: String,
+    /// Who is there has heard it.
+    pub except: Vec<Conversation>,
+}
+
+impl Router {
+    /// Tells every owner. Through a platform that does not hear now nobody is told; gives how many were.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn tell_owners(&self, telling: Telling) -> Result<usize, StoreError> {
+        let health = self.delivery.health().into_iter();
+        let hears =
+            health.filter(|(_, _, health)| matches!(health.liveness, Liveness::Connecting | Liveness::Connected));
+        let reach = hears.map(|(kind, account, _)| (kind, account)).collect();
+        let access = Arc::clone(&self.terms().access);
+        let told = self.store.write(Tell { access, telling, reach, now: self.clock.now() }).await?;
+        told.iter().for_each(|session| self.delivery.wake(*session));
+        Ok(told.len())
+    }
+
+    /// Says something in a conversation that nobody has asked for there.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn tell(&self, place: Conversation, (key, text): (String, String)) -> Result<(), StoreError> {
+        let session = self.store.write(Say { place, key, text, now: self.clock.now() }).await?;
+        self.delivery.wake(session);
+        Ok(())
+    }
+}
+
+struct Tell {
+    access: Arc<AccessList>,
+    telling: Telling,
+    reach: BTreeSet<(ChannelKind, String)>,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Tell {
+    type Output = Vec<SessionId>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<SessionId>, StoreError> {
+        let Telling { key, text, except } = &self.telling;
+        let (mut reached, mut told) = (BTreeSet::new(), Vec::new());
+        let chats = private_chats::of_owners(tx).await?;
+        // Who asked has heard it, wherever else they may be reached.
+        for chat in &chats {
+            if chat.conversation().is_some_and(|place| except.contains(&place)) {
+                reached.insert(chat.user);
+            }
+        }
+        for chat in chats {
+            let Some(place) = chat.conversation() else { continue };
+            let role = members::role_of(tx, &self.access, (&place, &chat.external_id)).await?;
+            let hears = self.reach.contains(&(place.channel, place.account.clone()));
+            if role == Some(Role::Owner) && hears && reached.insert(chat.user) {
+                told.push(say(tx, &place, (&format!("{key}:{}", chat.user), text), self.now).await?);
+            }
+        }
+        Ok(told)
+    }
+}
+
+struct Say {
+    place: Conversation,
+    key: String,
+    text: String,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Say {
+    type Output = SessionId;
+
+    async fn run(&self, tx: &mut Tx) -> Result<SessionId, StoreError> {
+        say(tx, &self.place, (&self.key, &self.text), self.now).await
+    }
+}

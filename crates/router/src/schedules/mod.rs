@@ -1,0 +1,116 @@
+//! Begins what is due (row N13): one timer for all schedules, which sleeps until the earliest.
+//!
+//! Never: an instant done twice; its claim, the next instant and the run are one transaction.
+//! Start at [`Router::keep_schedules`]; [`fire`] is that transaction.
+
+pub mod fire;
+pub mod sync;
+mod texts;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::intake::Router;
+use crate::schedules::fire::{Fire, Tell};
+use hob_core::domain::ids::ScheduleId;
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, schedules};
+
+/// The longest sleep: the clock on the wall may have been set, or the machine asleep.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// The wait after the database failed.
+const RETRY: Duration = Duration::from_secs(5);
+/// So many are looked up at once.
+const BATCH: i64 = 64;
+
+impl Router {
+    /// Begins what is due when it is due, until `stop`; `alarm` rings when a schedule has changed.
+    pub async fn keep_schedules(self: Arc<Self>, alarm: Arc<Notify>, stop: CancellationToken) {
+        loop {
+            let wait = match self.begin_due(&stop).await {
+                Ok(wait) => wait,
+                Err(error) => {
+                    tracing::warn!(%error, "the schedules could not be looked through; trying again");
+                    RETRY
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = alarm.notified() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Begins everything that is due, unless `stop`, and says how long to sleep then.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn begin_due(&self, stop: &CancellationToken) -> Result<Duration, StoreError> {
+        let now = self.clock.now();
+        let Looked { next, due, untold } = self.store.read(Look { platforms: self.lanes.platforms(), now }).await?;
+        for id in untold {
+            let told = self.store.write(Tell { id, now }).await?;
+            told.into_iter().for_each(|session| self.delivery.wake(session));
+        }
+        let mut failed = false;
+        for id in &due {
+            // What is due when Hob stops is begun at the next start.
+            if stop.is_cancelled() {
+                return Ok(Duration::ZERO);
+            }
+            let fire = Fire { id: *id, access: Arc::clone(&self.terms().access), now };
+            let fired = match self.store.write(fire).await {
+                Ok(fired) => fired,
+                // It stands in nobody's way.
+                Err(error) => {
+                    tracing::warn!(schedule = %id, %error, "a schedule could not be begun; trying again");
+                    failed = true;
+                    continue;
+                }
+            };
+            fired.begun.into_iter().for_each(|session| self.lanes.wake(session));
+            fired.said.into_iter().for_each(|session| self.delivery.wake(session));
+        }
+        if !due.is_empty() {
+            return Ok(if failed { RETRY } else { Duration::ZERO });
+        }
+        let left = next.map(|next| u64::try_from(next.saturating_sub(now.as_millisecond())).unwrap_or(0));
+        Ok(left.map_or(LOOK_AGAIN, |left| Duration::from_millis(left).min(LOOK_AGAIN)))
+    }
+}
+
+/// What there is to be done.
+struct Looked {
+    /// When the next is due, in Unix milliseconds.
+    next: Option<i64>,
+    due: Vec<ScheduleId>,
+    untold: Vec<ScheduleId>,
+}
+
+struct Look {
+    /// Only what is spoken of here is begun here.
+    platforms: String,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Look {
+    type Output = Looked;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Looked, StoreError> {
+        let next = schedules::next_due(tx, &self.platforms).await?;
+        let is_due = next.is_some_and(|next| next <= self.now.as_millisecond());
+        let due = if is_due { schedules::list_due(tx, &self.platforms, self.now, BATCH).await? } else { Vec::new() };
+        Ok(Looked { next, due, untold: schedules::list_untold(tx).await? })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,372 @@
+//! What becomes of a schedule that is due, on a real file.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use tempfile::TempDir;
+
+use super::fire::{Fire, Fired, Tell};
+use super::sync::Declared;
+use super::{Look, sync};
+use hob_agent::journal;
+use hob_agent::machine::event::{Accepted, Order};
+use hob_core::domain::ids::{RunId, ScheduleId};
+use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::principal::{Principal, Role, Trust};
+use hob_core::policy::access::AccessList;
+use hob_core::policy::schedule::read::read;
+use hob_store::error::StoreError;
+use hob_store::schedules::{NewSchedule, ScheduleRow, Timing};
+use hob_store::users::Identity;
+use hob_store::{Pace, Statement, Store, Tx, schedules, users};
+use hob_tools::schedule::change::{Alter, Change, Changed, Make, Viewer};
+
+/// Midnight.
+const NOW: &str = "2026-11-21T00:00:00Z";
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn place() -> Conversation {
+    let (account, chat) = (DEFAULT_ACCOUNT.to_owned(), "7".to_owned());
+    Conversation { channel: ChannelKind::Telegram, account, chat, thread: None }
+}
+
+/// Any words to the database, and what they answer.
+struct Ask(String);
+
+#[async_trait]
+impl Statement for Ask {
+    type Output = Vec<String>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
+        Ok(sqlx::query_scalar(sqlx::AssertSqlSafe(self.0.clone())).fetch_all(&mut *tx).await?)
+    }
+}
+
+struct Ada;
+
+#[async_trait]
+impl Statement for Ada {
+    type Output = hob_core::domain::ids::UserId;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let place = place();
+        let identity = Identity {
+            channel: place.channel,
+            account: &place.account,
+            external_id: "7",
+            name: "Ada",
+            role: Role::User,
+            others: Vec::new(),
+        };
+        users::ensure(tx, &identity, at(NOW)).await
+    }
+}
+
+struct Row(ScheduleId);
+
+#[async_trait]
+impl Statement for Row {
+    type Output = ScheduleRow;
+
+    async fn run(&self, tx: &mut Tx) -> Result<ScheduleRow, StoreError> {
+        Ok(schedules::lookup(tx, self.0).await?.unwrap())
+    }
+}
+
+struct Opened(RunId);
+
+#[async_trait]
+impl Statement for Opened {
+    type Output = Option<Accepted>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Accepted>, StoreError> {
+        journal::first(tx, self.0).await
+    }
+}
+
+/// A house in which Ada may ask for things to be done later.
+struct Home {
+    _dir: TempDir,
+    store: Store,
+    access: Arc<AccessList>,
+    user: hob_core::domain::ids::UserId,
+}
+
+fn access(people: &[(&str, Role)]) -> AccessList {
+    let mut list = AccessList::default();
+    let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
+    people.iter().for_each(|(id, role)| door.admit(id, *role));
+    list
+}
+
+impl Home {
+    async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let user = store.write(Ada).await.unwrap();
+        let access = Arc::new(access(&[("7", Role::User), ("1", Role::Owner)]));
+        Self { _dir: dir, store, access, user }
+    }
+
+    async fn schedule(&self, when: &str) -> ScheduleId {
+        let (zone, now) = (TimeZone::UTC, at(NOW));
+        let rule = read(when, &zone, now).unwrap();
+        let taint: Taint = [Source::new(Origin::Web, "https://a.example")].into_iter().collect();
+        let timing = Timing {
+            rule: serde_json::to_string(&rule).unwrap(),
+            zone: "UTC".to_owned(),
+            asked: when.to_owned(),
+            next: rule.next(&zone, now),
+        };
+        let new = NewSchedule {
+            user: self.user,
+            conversation: place(),
+            task: "Water the plants.".to_owned(),
+            timing,
+            taint: serde_json::to_string(&taint).unwrap(),
+            call: None,
+            name: None,
+            grace_secs: 3_600,
+            coalesces: true,
+        };
+        match self.store.write(Make { new, now }).await.unwrap() {
+            Changed::Done(row, _) => row.id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn fire(&self, id: ScheduleId, now: &str) -> Fired {
+        self.store.write(Fire { id, access: Arc::clone(&self.access), now: at(now) }).await.unwrap()
+    }
+
+    async fn row(&self, id: ScheduleId) -> ScheduleRow {
+        self.store.read(Row(id)).await.unwrap()
+    }
+
+    async fn ask(&self, sql: &str) -> Vec<String> {
+        self.store.write(Ask(sql.to_owned())).await.unwrap()
+    }
+
+    /// What came of the instants, by the hour.
+    async fn came(&self) -> Vec<String> {
+        self.ask("SELECT strftime('%d %H', due_at / 1000, 'unixepoch') || ' ' || state FROM occurrences ORDER BY 1")
+            .await
+    }
+
+    /// The run at work ends so.
+    async fn end(&self, state: &str) {
+        self.ask(&format!(
+            "UPDATE runs SET state = '{state}', ended_at = 1 WHERE state IN ('queued', 'running') RETURNING ''"
+        ))
+        .await;
+    }
+
+    async fn alter(&self, id: ScheduleId, change: Change, now: &str) -> Changed {
+        let principal = Principal { user: self.user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted };
+        let viewer = Viewer { principal, conversation: place() };
+        self.store.write(Alter { viewer, id, change, now: at(now) }).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn n13_an_instant_is_claimed_once_with_its_run_and_the_next() {
+    let home = Home::new().await;
+    let id = home.schedule("every hour").await;
+    assert_eq!(home.fire(id, "2026-11-21T00:59:59Z").await, Fired::default(), "it is not due");
+    let fired = home.fire(id, "2026-11-21T01:05:00Z").await;
+    assert!(fired.begun.is_some() && fired.said.is_none());
+    assert_eq!(home.fire(id, "2026-11-21T01:05:00Z").await, Fired::default(), "it was claimed");
+    assert_eq!(home.came().await, ["21 01 queued"]);
+    assert_eq!(home.row(id).await.next_at, Some(at("2026-11-21T02:00:00Z").as_millisecond()));
+    let run: i64 = home.ask("SELECT CAST(run_id AS TEXT) FROM occurrences").await[0].parse().unwrap();
+    let accepted = home.store.read(Opened(RunId(run))).await.unwrap().unwrap();
+    insta::assert_snapshot!(accepted.text, @"
+    [Schedule 1, every hour (UTC). Due Sat 2026-11-21 01:00 +00:00, begun 5 minutes late.]
+    Water the plants.
+    ");
+    assert_eq!((accepted.order, accepted.principal.role), (Order::Scheduled, Role::User));
+    assert_eq!(accepted.taint.sources().map(ToString::to_string).collect::<Vec<_>>(), ["the web (https://a.example)"]);
+    home.end("completed").await;
+    assert_eq!(home.came().await, ["21 01 done"]);
+}
+
+#[tokio::test]
+async fn n13_even_a_row_that_was_set_back_is_not_run_twice() {
+    let home = Home::new().await;
+    let id = home.schedule("every hour").await;
+    home.fire(id, "2026-11-21T01:00:00Z").await;
+    home.end("completed").await;
+    // As a copy of the file from before would have it, but for the claim.
+    let one = at("2026-11-21T01:00:00Z").as_millisecond();
+    home.ask(&format!("UPDATE schedules SET next_at = {one} RETURNING ''")).await;
+    assert_eq!(home.fire(id, "2026-11-21T01:00:30Z").await.begun, None);
+    assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM runs").await, ["1"]);
+}
+
+#[tokio::test]
+async fn n13_one_that_is_still_at_work_skips_the_next() {
+    let home = Home::new().await;
+    let id = home.schedule("every hour").await;
+    home.fire(id, "2026-11-21T01:00:00Z").await;
+    assert_eq!(home.fire(id, "2026-11-21T02:00:00Z").await.begun, None);
+    home.end("completed").await;
+    assert!(home.fire(id, "2026-11-21T03:00:00Z").await.begun.is_some());
+    assert_eq!(home.came().await, ["21 01 done", "21 02 skipped", "21 03 queued"]);
+}
+
+#[tokio::test]
+async fn n13_what_is_too_late_is_missed_and_told() {
+    let home = Home::new().await;
+    let id = home.schedule("every day at 6").await;
+    let fired = home.fire(id, "2026-11-23T08:00:00Z").await;
+    assert!(fired.begun.is_none() && fired.said.is_some());
+    assert_eq!(home.came().await, ["21 06 missed", "22 06 missed", "23 06 missed"]);
+    insta::assert_snapshot!(home.ask("SELECT text FROM outbox").await.join("\n"), @"
+    I missed schedule 1 (every day at 06:00 (UTC)): it was due Mon 2026-11-23 06:00 +00:00, and 2 times before, and I was not running. It is not made up for.
+    Water the plants.
+    ");
+    let once = home.schedule("tomorrow at 9").await;
+    home.fire(once, "2026-11-23T08:00:00Z").await;
+    assert_eq!(home.row(once).await.state, "done");
+}
+
+#[tokio::test]
+async fn n13_five_failures_in_a_row_pause_it_and_are_told() {
+    let home = Home::new().await;
+    let id = home.schedule("every hour").await;
+    for (hour, (ends, failures)) in
+        [("failed", 1), ("completed", 0), ("failed", 1), ("cancelled", 1), ("failed", 2), ("failed", 3), ("failed", 4)]
+            .into_iter()
+            .enumerate()
+    {
+        home.fire(id, &format!("2026-11-21T{:02}:00:00Z", hour + 1)).await;
+        home.end(ends).await;
+        let row = home.row(id).await;
+        assert_eq!((row.failures, row.state.as_str()), (failures, "active"), "{hour}");
+    }
+    home.fire(id, "2026-11-21T08:00:00Z").await;
+    home.end("failed").await;
+    let row = home.row(id).await;
+    assert_eq!((row.state.as_str(), row.why.as_deref()), ("paused", Some("failures")));
+    let platforms = r#"["telegram"]"#.to_owned();
+    let looked = home.store.read(Look { platforms, now: at("2026-11-21T09:00:00Z") }).await.unwrap();
+    assert_eq!((looked.due, looked.untold), (vec![], vec![id]));
+    home.store.write(Tell { id, now: at("2026-11-21T09:00:00Z") }).await.unwrap();
+    insta::assert_snapshot!(home.ask("SELECT text FROM outbox").await.join("\n"), @"
+    Schedule 1 is paused: it has failed 5 times in a row. `/schedules resume 1` lets it go on.
+    Water the plants.
+    ");
+    home.alter(id, Change::Resume, "2026-11-21T10:30:00Z").await;
+    let row = home.row(id).await;
+    assert_eq!((row.failures, row.next_at), (0, Some(at("2026-11-21T11:00:00Z").as_millisecond())));
+}
+
+#[tokio::test]
+async fn n13_it_is_done_with_what_its_maker_may_now() {
+    let mut home = Home::new().await;
+    let id = home.schedule("every hour").await;
+    home.access = Arc::new(access(&[("7", Role::Guest)]));
+    home.fire(id, "2026-11-21T01:00:00Z").await;
+    let run: i64 = home.ask("SELECT CAST(run_id AS TEXT) FROM occurrences").await[0].parse().unwrap();
+    let accepted = home.store.read(Opened(RunId(run))).await.unwrap().unwrap();
+    assert_eq!(accepted.principal.role, Role::Guest);
+    home.end("completed").await;
+    home.access = Arc::default();
+    assert_eq!(home.fire(id, "2026-11-21T02:00:00Z").await.begun, None);
+    assert_eq!(home.row(id).await.why.as_deref(), Some("access"));
+    assert!(home.ask("SELECT text FROM outbox").await[0].contains("whoever made it is not let in any more"));
+}
+
+#[tokio::test]
+async fn n13_a_damaged_row_is_paused_and_stands_in_nobodys_way() {
+    let home = Home::new().await;
+    let id = home.schedule("every hour").await;
+    home.ask("UPDATE schedules SET rule = '{}' RETURNING ''").await;
+    home.fire(id, "2026-11-21T01:00:00Z").await;
+    assert_eq!(home.row(id).await.why.as_deref(), Some("damaged"));
+}
+
+#[tokio::test]
+async fn n13_run_now_is_one_run_beside_the_rule() {
+    let home = Home::new().await;
+    let id = home.schedule("every day at 6").await;
+    home.alter(id, Change::Pause, NOW).await;
+    for second in [10, 20] {
+        home.alter(id, Change::RunNow, &format!("2026-11-21T00:00:{second}Z")).await;
+    }
+    assert!(home.fire(id, "2026-11-21T00:00:30Z").await.begun.is_some(), "also while it is paused");
+    assert_eq!(home.fire(id, "2026-11-21T00:00:31Z").await, Fired::default());
+    assert_eq!(home.came().await, ["21 00 queued"]);
+    assert_eq!(home.row(id).await.next_at, Some(at("2026-11-21T06:00:00Z").as_millisecond()));
+}
+
+#[tokio::test]
+async fn n13_the_config_is_what_its_schedules_are() {
+    let home = Home::new().await;
+    let declared = |name: &str, when: &str| {
+        let (zone, now) = (TimeZone::UTC, at(NOW));
+        let rule = read(when, &zone, now).unwrap();
+        Declared {
+            name: name.to_owned(),
+            task: "x".to_owned(),
+            timing: Some(Timing {
+                rule: serde_json::to_string(&rule).unwrap(),
+                zone: "UTC".to_owned(),
+                asked: when.to_owned(),
+                next: rule.next(&zone, now),
+            }),
+            conversation: place(),
+            owner: "1".to_owned(),
+            grace_secs: 60,
+            coalesces: true,
+        }
+    };
+    let sync = async |declared: Vec<Declared>| {
+        home.store.write(sync::Sync { declared, now: at(NOW) }).await.unwrap();
+        home.ask("SELECT name || ' ' || id || ' ' || asked || ' ' || state || ' ' || ifnull(next_at, '') FROM schedules ORDER BY id")
+            .await
+    };
+    let six = at("2026-11-21T06:00:00Z").as_millisecond();
+    let nine = at("2026-11-21T09:00:00Z").as_millisecond();
+    let (a, b) = (declared("a", "every day at 6"), declared("b", "every day at 9"));
+    let both = [format!("a 1 every day at 6 active {six}"), format!("b 2 every day at 9 active {nine}")];
+    assert_eq!(sync(vec![a.clone(), b.clone()]).await, both);
+    // What was due meanwhile is due still.
+    let early = at(NOW).as_millisecond();
+    home.ask(&format!("UPDATE schedules SET next_at = {early} WHERE id = 1 RETURNING ''")).await;
+    let other = Declared { task: "y".to_owned(), ..a.clone() };
+    let kept = [format!("a 1 every day at 6 active {early}"), both[1].clone()];
+    assert_eq!(sync(vec![other, b]).await, kept);
+    let later = declared("a", "every day at 9");
+    assert_eq!(sync(vec![later]).await, [format!("a 1 every day at 9 active {nine}"), "b 2  removed ".to_owned()]);
+    // What is past stays as it is.
+    let past = Declared { timing: None, ..a };
+    assert_eq!(sync(vec![past]).await[0], format!("a 1 every day at 9 active {nine}"));
+}
+
+#[tokio::test]
+async fn n13_ten_thousand_schedules_are_one_look_a_minute() {
+    let home = Home::new().await;
+    let id = home.schedule("every day at 6").await;
+    home.ask(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+         INSERT INTO schedules (source, user_id, channel, account, chat, task, rule, zone, asked, taint, state, grace_secs,
+           coalesces, next_at, created_at)
+         SELECT source, user_id, channel, account, chat, task, rule, zone, asked, taint, state, grace_secs, coalesces,
+           next_at + i, created_at FROM schedules, n RETURNING ''",
+    )
+    .await;
+    let platforms = || r#"["telegram"]"#.to_owned();
+    let looked = home.store.read(Look { platforms: platforms(), now: at(NOW) }).await.unwrap();
+    assert!(looked.due.is_empty() && looked.next.is_some());
+    let due = home.store.read(Look { platforms: platforms(), now: at("2026-11-21T06:00:00Z") }).await.unwrap();
+    assert_eq!(due.due, [id]);
+    let elsewhere = Look { platforms: r#"["terminal"]"#.to_owned(), now: at(NOW) + SignedDuration::from_hours(9) };
+    assert!(home.store.read(elsewhere).await.unwrap().due.is_empty(), "nobody could be told here");
+}

@@ -1,0 +1,428 @@
+//! `/status`: how Hob is, on one screen (row N11). What does not work comes first, what is always the same last.
+//!
+//! Never: what anybody said, but for the tasks of the agents at work here.
+//! Start at [`status`].
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::answering::waits_for_agents;
+use crate::respond::{Caller, Desk, config_line};
+use crate::{pause, pause_texts, persona, texts};
+use hob_core::domain::health::{ChannelHealth, Liveness};
+use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::money::Money;
+use hob_core::domain::principal::Role;
+use hob_core::policy::budget::{Scope, Window};
+use hob_store::agents::AtWork;
+use hob_store::error::StoreError;
+use hob_store::runs::StateCount;
+use hob_store::spend::Spent;
+use hob_store::{Tx, agents, millis, outbox, runs, schedules, spend};
+
+/// The most lines of one kind; what is left is counted.
+const LINES_MAX: usize = 5;
+/// The next jobs of which it is told when they come.
+const JOBS_MAX: i64 = 3;
+
+/// What `/status` shows.
+#[derive(Debug, Clone)]
+struct Status {
+    up: SignedDuration,
+    troubles: Vec<String>,
+    paused: Option<String>,
+    here: Option<String>,
+    waiting_here: i64,
+    agents: Vec<AtWork>,
+    model: String,
+    resting: Vec<String>,
+    persona: Option<String>,
+    runs: Vec<StateCount>,
+    queue: runs::Queue,
+    outbox: Vec<outbox::StateCount>,
+    next_jobs: Vec<i64>,
+    sums: Option<Sums>,
+    standing: Vec<String>,
+    channels: Vec<(ChannelKind, String, ChannelHealth)>,
+    memory: String,
+    servers: Vec<String>,
+    confined: String,
+    config: Option<String>,
+    zone: TimeZone,
+    now: Timestamp,
+}
+
+/// What the whole house uses; none of it is a guest's to know.
+#[derive(Debug, Clone)]
+struct Sums {
+    today: Money,
+    caps: Vec<(Window, Option<Money>)>,
+    spent: Spent,
+}
+
+impl Sums {
+    async fn of(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<Option<Self>, StoreError> {
+        let (principal, purse, now) = (caller.principal, &desk.house.purse, desk.now);
+        if principal.role == Role::Guest {
+            return Ok(None);
+        }
+        let day_ago = now - SignedDuration::from_hours(24);
+        let midnight = now.to_zoned(purse.zone.clone()).start_of_day().map_or(day_ago, |midnight| midnight.timestamp());
+        Ok(Some(Self {
+            today: Money::from_nanos(spend::since(tx, millis(midnight), None).await?.cost),
+            caps: purse.standing(tx, principal.user, now).await?,
+            spent: spend::since(tx, millis(day_ago), None).await?,
+        }))
+    }
+}
+
+/// How Hob is, for whoever asks here.
+pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
+    let (house, now, session) = (&desk.house, desk.now, caller.session.id);
+    let day_ago = now - SignedDuration::from_hours(24);
+    let active = runs::find_active(tx, session).await?;
+    let at_work = match active.as_ref().filter(|run| run.state == "waiting") {
+        Some(run) => waits_for_agents(tx, run.id).await?,
+        None => false,
+    };
+    let chosen = desk.chosen_model(caller);
+    let routed = chosen.is_none().then(|| house.tiers());
+    let chain = house.models.chain(chosen);
+    let zone = house.purse.zone.clone();
+    let status = Status {
+        up: now.duration_since(house.started),
+        troubles: house.conditions.all().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect(),
+        paused: pause::standstill(tx, session).await?.as_ref().map(pause_texts::status),
+        here: if at_work { Some("running".to_owned()) } else { active.map(|run| run.state) },
+        waiting_here: runs::count_queued(tx, session).await?,
+        agents: agents::at_work(tx, session).await?,
+        model: texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
+        resting: house.models.states().iter().map(ToString::to_string).collect(),
+        persona: persona::line(&house.personas, caller),
+        runs: runs::count_open(tx).await?,
+        queue: runs::queue(tx).await?,
+        outbox: outbox::count(tx, day_ago).await?,
+        next_jobs: schedules::next_times(tx, JOBS_MAX).await?,
+        sums: Sums::of(tx, desk, caller).await?,
+        standing: house.meter.standing(tx, (caller.principal.user, caller.principal.role), now).await?,
+        channels: desk.channels.clone(),
+        memory: house.memory.nearby.standing().to_string(),
+        servers: house.servers.standing(now),
+        confined: house.confined.clone(),
+        config: config_line(house),
+        zone,
+        now,
+    };
+    Ok(shown(&status))
+}
+
+/// The screen: pure.
+fn shown(status: &Status) -> String {
+    let Status { now, zone, .. } = status;
+    let here = match status.here.as_deref() {
+        Some("waiting") => "waiting for an answer",
+        Some(_) => "working",
+        None => "idle",
+    };
+    let agents: Vec<String> = status.agents.iter().map(agent).collect();
+    let mut lines = vec![format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up))];
+    lines.extend(some_of(("degraded: ", "that are degraded"), &status.troubles));
+    lines.extend(status.paused.clone());
+    lines.push(format!("here: {here}, {} queued", status.waiting_here));
+    lines.extend(some_of(("", "agents"), &agents));
+    lines.push(format!("model: {}", status.model));
+    lines.extend(some_of(("resting: ", "models that rest"), &status.resting));
+    lines.extend(status.persona.iter().map(|persona| format!("persona: {persona}")));
+    if let Some(sums) = &status.sums {
+        lines.push(format!("runs: {}", listed(status.runs.iter().map(|row| open(row, status)), "none")));
+        let chunks = status.outbox.iter().map(|row| {
+            let oldest = since(row.oldest, *now);
+            format!("{} {} (oldest {oldest})", row.count, row.state)
+        });
+        lines.push(format!("outbox: {}", listed(chunks, "empty")));
+        let jobs = status.next_jobs.iter().map(|at| job(*at, *now, zone));
+        lines.push(format!("next jobs: {}", listed(jobs, "none")));
+        lines.push(money(sums));
+        lines.push(tokens(&sums.spent));
+    }
+    lines.extend(status.standing.iter().cloned());
+    lines.extend(channels(&status.channels));
+    lines.push(format!("memory: {}", status.memory));
+    lines.extend(some_of(("", "MCP servers"), &status.servers));
+    lines.push(format!("sandbox: {}", status.confined));
+    lines.extend(status.config.clone());
+    lines.join("\n")
+}
+
+/// The first of them, and how many there are more.
+fn some_of((head, noun): (&str, &str), all: &[String]) -> Vec<String> {
+    let shown = if all.len() > LINES_MAX { LINES_MAX - 1 } else { all.len() };
+    let more = all.len() - shown;
+    let more = (more > 0).then(|| format!("… and {more} more {noun}"));
+    all.iter().take(shown).map(|line| format!("{head}{line}")).chain(more).collect()
+}
+
+fn listed(items: impl Iterator<Item = String>, nothing: &str) -> String {
+    let items: Vec<String> = items.collect();
+    if items.is_empty() { nothing.to_owned() } else { items.join(", ") }
+}
+
+/// Open runs of one state; of those that wait for their turn, how long the oldest has.
+fn open(row: &StateCount, status: &Status) -> String {
+    match status.queue.oldest.filter(|_| row.state == "queued") {
+        Some(oldest) => format!("{} {} (oldest {})", row.count, row.state, since(oldest, status.now)),
+        None => format!("{} {}", row.count, row.state),
+    }
+}
+
+/// When a job comes; its words are for those who asked for it (`/schedules`).
+fn job(at: i64, now: Timestamp, zone: &TimeZone) -> String {
+    let Ok(at) = Timestamp::from_millisecond(at) else { return "later".to_owned() };
+    let (then, today) = (at.to_zoned(zone.clone()), now.to_zoned(zone.clone()).date());
+    if at <= now {
+        "now".to_owned()
+    } else if then.date() == today {
+        then.strftime("%H:%M").to_string()
+    } else {
+        then.strftime("%a %-d %b %H:%M").to_string()
+    }
+}
+
+/// What today cost, of how much, and which other cap is nearly used up.
+fn money(sums: &Sums) -> String {
+    let day = sums.caps.iter().find(|(window, _)| window.scope == Scope::Day);
+    let today = match day {
+        Some((window, used)) => format!("{} of {}", used.unwrap_or(sums.today), window.cap),
+        None => format!("{}, no cap for a day", sums.today),
+    };
+    let near = sums.caps.iter().filter_map(|(window, used)| {
+        let used = used.filter(|used| window.scope != Scope::Day && window.is_nearly_used(*used))?;
+        Some(format!("; {used} of {} for {}", window.cap, window.scope.words()))
+    });
+    format!("today: {today}{}", near.collect::<String>())
+}
+
+fn tokens(spent: &Spent) -> String {
+    let cached = match spent.input_tokens {
+        0 => String::new(),
+        input => format!(" ({} % from cache)", spent.cached_tokens.saturating_mul(100) / input),
+    };
+    format!(
+        "last 24 h: {} model calls, {} tokens in{cached}, {} out, {}",
+        spent.calls,
+        spent.input_tokens,
+        spent.output_tokens,
+        Money::from_nanos(spent.cost)
+    )
+}
+
+/// A line for each account, those with trouble first; where there are many, those without it share one.
+fn channels(all: &[(ChannelKind, String, ChannelHealth)]) -> Vec<String> {
+    let name = |kind: &ChannelKind, account: &str| match account {
+        DEFAULT_ACCOUNT => kind.to_string(),
+        named => format!("{kind} ({named})"),
+    };
+    let is_fine = |health: &ChannelHealth| health.liveness == Liveness::Connected && health.stuck.is_none();
+    let (fine, troubled): (Vec<_>, Vec<_>) = all.iter().partition(|(_, _, health)| is_fine(health));
+    let line =
+        |(kind, account, health): &&(ChannelKind, String, ChannelHealth)| format!("{}: {health}", name(kind, account));
+    let mut lines: Vec<String> = troubled.iter().map(line).collect();
+    if all.len() <= LINES_MAX {
+        lines.extend(fine.iter().map(line));
+    } else if !fine.is_empty() {
+        let names: Vec<String> = fine.iter().map(|(kind, account, _)| name(kind, account)).collect();
+        let heard = fine.iter().filter_map(|(_, _, health)| health.heard_at).min();
+        let sent = fine.iter().filter_map(|(_, _, health)| health.sent_at).max();
+        let now = fine.iter().map(|(_, _, health)| health.now).max().unwrap_or(Timestamp::UNIX_EPOCH);
+        let ago = |at: Timestamp| span(now.duration_since(at));
+        let heard = heard.map(|at| format!("; each heard within {}", ago(at))).unwrap_or_default();
+        let sent = sent.map(|at| format!("; last sent {} ago", ago(at))).unwrap_or_default();
+        lines.push(format!("connected: {}{heard}{sent}", names.join(", ")));
+    }
+    lines
+}
+
+/// An agent at work.
+fn agent(agent: &AtWork) -> String {
+    let task = agent.task.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown: String = task.chars().take(60).collect();
+    let dots = if shown.len() < task.len() { "…" } else { "" };
+    format!("agent {} (depth {}, {}): {shown}{dots}", agent.id, agent.depth, agent.state)
+}
+
+fn since(at: i64, now: Timestamp) -> String {
+    span(now.duration_since(Timestamp::from_millisecond(at).unwrap_or(now)))
+}
+
+fn span(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().max(0);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hob_core::domain::ids::RunId;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn health(liveness: Liveness) -> ChannelHealth {
+        ChannelHealth { heard_at: Some(at(89)), sent_at: Some(at(80)), ..ChannelHealth::plain(liveness, at(90)) }
+    }
+
+    fn quiet() -> Status {
+        Status {
+            up: SignedDuration::from_secs(4_000),
+            troubles: Vec::new(),
+            paused: None,
+            here: None,
+            waiting_here: 0,
+            agents: Vec::new(),
+            model: "offline/hob".to_owned(),
+            resting: Vec::new(),
+            persona: None,
+            runs: Vec::new(),
+            queue: runs::Queue::default(),
+            outbox: Vec::new(),
+            next_jobs: Vec::new(),
+            sums: Some(Sums { today: Money::ZERO, caps: Vec::new(), spent: Spent::default() }),
+            standing: Vec::new(),
+            channels: vec![(ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned(), health(Liveness::Connected))],
+            memory: "by words alone".to_owned(),
+            servers: Vec::new(),
+            confined: "commands are confined".to_owned(),
+            config: None,
+            zone: TimeZone::UTC,
+            now: at(90),
+        }
+    }
+
+    fn cap(scope: Scope, cap: f64, used: f64) -> (Window, Option<Money>) {
+        (Window { scope, cap: Money::from_usd(cap), since: at(0), resets: None }, Some(Money::from_usd(used)))
+    }
+
+    #[test]
+    fn n11_a_quiet_house_has_few_lines() {
+        insta::assert_snapshot!(shown(&quiet()), @r"
+        Hob 0.1.0, up 1 h 6 min
+        here: idle, 0 queued
+        model: offline/hob
+        runs: none
+        outbox: empty
+        next jobs: none
+        today: $0.00, no cap for a day
+        last 24 h: 0 model calls, 0 tokens in, 0 out, $0.00
+        telegram: connected; last heard 1 s ago; no message yet; last sent 10 s ago
+        memory: by words alone
+        sandbox: commands are confined
+        ");
+    }
+
+    #[test]
+    fn n11_a_guest_learns_nothing_of_what_the_house_does_and_spends() {
+        insta::assert_snapshot!(shown(&Status { sums: None, ..quiet() }), @r"
+        Hob 0.1.0, up 1 h 6 min
+        here: idle, 0 queued
+        model: offline/hob
+        telegram: connected; last heard 1 s ago; no message yet; last sent 10 s ago
+        memory: by words alone
+        sandbox: commands are confined
+        ");
+    }
+
+    #[test]
+    fn n11_a_full_house_fits_one_screen() {
+        let agents = (1..=9).map(|id| AtWork {
+            id: RunId(id),
+            depth: 1,
+            state: "running".to_owned(),
+            task: "Find\na train".to_owned(),
+        });
+        let named = |kind, name: &str, liveness| (kind, name.to_owned(), health(liveness));
+        let down = || Liveness::Down { why: "401 Unauthorized".to_owned() };
+        let full = Status {
+            troubles: (1..=7).map(|number| format!("disk: {number} MB are left; free some")).collect(),
+            paused: Some("paused: everything, by Ada".to_owned()),
+            here: Some("running".to_owned()),
+            waiting_here: 2,
+            agents: agents.collect(),
+            resting: vec!["a/b for 42 s (overloaded)".to_owned()],
+            persona: Some("cook, chosen here".to_owned()),
+            runs: [("queued", 3), ("running", 2)]
+                .map(|(state, count)| StateCount { state: state.to_owned(), count })
+                .to_vec(),
+            queue: runs::Queue { count: 3, oldest: Some(30_000) },
+            outbox: vec![outbox::StateCount { state: "pending".to_owned(), count: 1, oldest: 0 }],
+            next_jobs: vec![80_000, 3_600_000, 90_000_000],
+            sums: Some(Sums {
+                today: Money::from_usd(1.5),
+                caps: vec![cap(Scope::Day, 2.0, 1.6), cap(Scope::Month, 20.0, 19.0), cap(Scope::Hour, 9.0, 0.1)],
+                spent: Spent {
+                    calls: 3,
+                    input_tokens: 1_200,
+                    cached_tokens: 600,
+                    output_tokens: 80,
+                    ..Spent::default()
+                },
+            }),
+            standing: vec![
+                "your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned(),
+            ],
+            channels: vec![
+                named(ChannelKind::Telegram, DEFAULT_ACCOUNT, Liveness::Connected),
+                named(ChannelKind::Telegram, "work", down()),
+                named(ChannelKind::Slack, DEFAULT_ACCOUNT, Liveness::Connected),
+                named(ChannelKind::Discord, DEFAULT_ACCOUNT, Liveness::Connected),
+                named(ChannelKind::Email, DEFAULT_ACCOUNT, Liveness::Connected),
+                named(ChannelKind::Email, "office", Liveness::Deaf),
+            ],
+            config: Some("config: loaded 14:03, 2 changes".to_owned()),
+            servers: (1..=8).map(|number| format!("mcp notes{number}: idle, 9 tools")).collect(),
+            ..quiet()
+        };
+        let text = shown(&full);
+        insta::assert_snapshot!(text, @r"
+        Hob 0.1.0, up 1 h 6 min
+        degraded: disk: 1 MB are left; free some
+        degraded: disk: 2 MB are left; free some
+        degraded: disk: 3 MB are left; free some
+        degraded: disk: 4 MB are left; free some
+        … and 3 more that are degraded
+        paused: everything, by Ada
+        here: working, 2 queued
+        agent 1 (depth 1, running): Find a train
+        agent 2 (depth 1, running): Find a train
+        agent 3 (depth 1, running): Find a train
+        agent 4 (depth 1, running): Find a train
+        … and 5 more agents
+        model: offline/hob
+        resting: a/b for 42 s (overloaded)
+        persona: cook, chosen here
+        runs: 3 queued (oldest 1 min), 2 running
+        outbox: 1 pending (oldest 1 min)
+        next jobs: now, 01:00, Fri 2 Jan 01:00
+        today: $1.60 of $2.00; $19.00 of $20.00 for a month
+        last 24 h: 3 model calls, 1200 tokens in (50 % from cache), 80 out, $0.00
+        your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
+        telegram (work): not connected: 401 Unauthorized; last heard 1 s ago; no message yet; last sent 10 s ago
+        email (office): deaf: nothing has come back in time; last heard 1 s ago; no message yet; last sent 10 s ago
+        connected: telegram, slack, discord, email; each heard within 1 s; last sent 10 s ago
+        memory: by words alone
+        mcp notes1: idle, 9 tools
+        mcp notes2: idle, 9 tools
+        mcp notes3: idle, 9 tools
+        mcp notes4: idle, 9 tools
+        … and 4 more MCP servers
+        sandbox: commands are confined
+        config: loaded 14:03, 2 changes
+        ");
+        assert!(text.lines().count() <= 35 && text.chars().count() < 2_000, "{}", text.lines().count());
+    }
+}

@@ -1,0 +1,426 @@
+//! Replies that grow in the chat while the model writes them: one message, posted late and changed seldom.
+//!
+//! The driver never waits for it: the newest text counts, what came before it is not shown. The final form is the outbox's:
+//! its first chunk takes the place of the draft, so that what stands in the chat at last is what would have been sent anyway.
+//! Before anything else is said in the conversation the draft is taken back, and posted again below it.
+//! Never: a draft that nobody takes away. Which message is one is stored, and what a run leaves behind is looked for at its end,
+//! at the start and in the rounds.
+//! Start at [`Streaming::hear`]; [`Streaming::make_way`] is where it meets the outbox.
+
+mod desk;
+mod records;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::sync::{Mutex as Turn, Notify, OwnedMutexGuard};
+use tokio::time::Instant;
+use tracing::Instrument;
+
+use crate::delivery::ways::Reach;
+use crate::streaming::desk::{Desk, Next, Sheet, so_far};
+use crate::streaming::records::{IsThere, Left, List, LookAfter, Put, Remove};
+use hob_core::domain::capabilities::Feature;
+use hob_core::domain::channel::{Channel, Ended, Progress};
+use hob_core::domain::ids::RunId;
+use hob_core::domain::inbound::{ChannelKind, Conversation};
+use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Receipt, Replaces};
+use hob_core::domain::redactor::Redactor;
+use hob_core::render::Chunk;
+use hob_store::Store;
+use hob_store::drafts::StandingDraft;
+use hob_store::error::StoreError;
+use hob_store::outbox::Waiting;
+
+/// A platform must answer within this: the conversation's next message waits for it.
+const DRAFT_MAX: Duration = Duration::from_secs(10);
+
+/// How replies are streamed, as configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamSettings {
+    /// Whether they are.
+    pub on: bool,
+    /// A draft is changed at most this often.
+    pub every: Duration,
+    /// Where they come whole all the same.
+    pub off: BTreeSet<ChannelKind>,
+}
+
+/// The drafts of all conversations.
+#[derive(Clone)]
+pub(super) struct Streaming {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    reach: Arc<Reach>,
+    store: Store,
+    redactor: Redactor,
+    rooms: Mutex<BTreeMap<Conversation, Arc<Room>>>,
+}
+
+/// A conversation in which a reply grows. One run is at work in it at a time.
+#[derive(Default)]
+struct Room {
+    /// The draft that stands there; held by whoever sends, changes or takes back something there.
+    standing: Arc<Turn<Option<StandingDraft>>>,
+    desk: Mutex<Desk>,
+    changed: Notify,
+}
+
+impl Streaming {
+    pub(super) fn new(reach: Arc<Reach>, store: Store, redactor: Redactor) -> Self {
+        Self { inner: Arc::new(Inner { reach, store, redactor, rooms: Mutex::default() }) }
+    }
+
+    /// A run tells how it goes on.
+    pub(super) fn hear(&self, destination: &Destination, run: RunId, progress: &Progress) {
+        match progress {
+            Progress::Delta(text) => self.grow(destination, run, text),
+            // What was written before a call of a tool is no part of the reply either.
+            Progress::Working | Progress::Restart => self.change(&destination.conversation, |desk| {
+                if let Some(sheet) = desk.sheet.as_mut().filter(|sheet| sheet.run == run) {
+                    sheet.begin_again(Instant::now());
+                }
+            }),
+            Progress::Waiting | Progress::Idle(Ended::Suspended) => self.close(destination, run, None),
+            Progress::Idle(Ended::Done | Ended::Failed | Ended::Quietly) => self.close(destination, run, Some(run)),
+        }
+    }
+
+    fn grow(&self, destination: &Destination, run: RunId, text: &str) {
+        let inner = &self.inner;
+        let place = &destination.conversation;
+        let ways = inner.reach.ways();
+        let stream = &ways.stream;
+        if !stream.on || stream.off.contains(&place.channel) || inner.reach.stop.is_cancelled() {
+            return;
+        }
+        let Some(channel) = inner.reach.channel(place) else { return };
+        if !channel.capabilities().can(Feature::Edits) {
+            return;
+        }
+        let room = inner.room(place);
+        let mut desk = lock(&room.desk);
+        let now = Instant::now();
+        let own = desk.sheet.as_ref().is_some_and(|sheet| sheet.run == run);
+        if !own {
+            desk.sheet = Some(Sheet::of(run, destination, now));
+        }
+        if let Some(sheet) = &mut desk.sheet {
+            if sheet.text.is_empty() {
+                sheet.begun = now;
+            }
+            sheet.text.push_str(text);
+        }
+        inner.serve(place, &room, desk);
+    }
+
+    /// Nothing more is written; `over`: nothing ever will be.
+    fn close(&self, destination: &Destination, run: RunId, over: Option<RunId>) {
+        self.change(&destination.conversation, |desk| {
+            if desk.sheet.as_ref().is_some_and(|sheet| sheet.run == run) {
+                desk.sheet = None;
+            }
+            desk.over = over.or(desk.over);
+        });
+    }
+
+    /// Changes what is on the desk of a conversation that has one.
+    fn change(&self, place: &Conversation, how: impl FnOnce(&mut Desk)) {
+        let room = lock(&self.inner.rooms).get(place).map(Arc::clone);
+        let Some(room) = room else { return };
+        let mut desk = lock(&room.desk);
+        how(&mut desk);
+        self.inner.serve(place, &room, desk);
+    }
+
+    /// Before a chunk goes out: the run's own last word takes the place of its draft, and anything else takes it away.
+    ///
+    /// Nothing is drawn in the conversation until what is given is dropped.
+    pub(super) async fn make_way(&self, waiting: &mut Waiting) -> Option<Way> {
+        let message = &mut waiting.message;
+        let place = &message.destination.conversation;
+        // What changes another message stands where that does.
+        if message.replaces.is_some() {
+            return None;
+        }
+        let room = lock(&self.inner.rooms).get(place).map(Arc::clone)?;
+        if waiting.takes_draft {
+            let mut desk = lock(&room.desk);
+            if desk.sheet.as_ref().is_some_and(|sheet| Some(sheet.run) == message.run) {
+                desk.sheet = None;
+            }
+        }
+        let mut standing = Arc::clone(&room.standing).lock_owned().await;
+        let own = standing.as_ref().filter(|draft| waiting.takes_draft && Some(draft.run) == message.run);
+        if let Some(draft) = own {
+            message.replaces = Some(Replaces { external_id: draft.external_id.clone(), or_send: true });
+            return Some(Way { _standing: standing });
+        }
+        self.inner.take_back(&room, &mut standing).await;
+        Some(Way { _standing: standing })
+    }
+
+    /// It is on record that a chunk took the place of its run's draft: that is none any more.
+    pub(super) fn taken(&self, place: &Conversation, run: RunId) {
+        self.change(place, |desk| desk.over = Some(run));
+    }
+
+    /// At the start: what an earlier process left in the chats.
+    pub(super) async fn recall(&self) -> Result<(), StoreError> {
+        for draft in self.inner.store.read(List).await? {
+            let room = self.inner.room(&draft.conversation);
+            *room.standing.lock().await = Some(draft);
+        }
+        Ok(())
+    }
+
+    /// Takes away what was left behind by runs that are over.
+    pub(super) async fn tidy(&self) -> Result<(), StoreError> {
+        for draft in self.inner.store.read(List).await? {
+            self.change(&draft.conversation, |desk| desk.over = Some(draft.run));
+        }
+        Ok(())
+    }
+}
+
+/// Holds the drafts of a conversation back while something is sent there.
+pub(super) struct Way {
+    _standing: OwnedMutexGuard<Option<StandingDraft>>,
+}
+
+impl Inner {
+    fn room(&self, place: &Conversation) -> Arc<Room> {
+        let mut rooms = lock(&self.rooms);
+        if !rooms.contains_key(place) {
+            // Whoever holds a room, or is to go back to it, keeps it.
+            rooms.retain(|_, room| Arc::strong_count(room) > 1 || !room.is_empty());
+        }
+        Arc::clone(rooms.entry(place.clone()).or_default())
+    }
+
+    /// Sees to it that somebody draws, if there is anything to do.
+    fn serve(self: &Arc<Self>, place: &Conversation, room: &Arc<Room>, mut desk: MutexGuard<'_, Desk>) {
+        let idle = desk.sheet.is_none() && desk.over.is_none();
+        if desk.at_work || idle || self.reach.stop.is_cancelled() {
+            drop(desk);
+            room.changed.notify_one();
+            return;
+        }
+        desk.at_work = true;
+        drop(desk);
+        let (inner, room) = (Arc::clone(self), Arc::clone(room));
+        let span = tracing::info_span!(parent: None, "streaming", channel = %place.channel);
+        self.reach.tracker.spawn(async move { inner.work(&room).await }.instrument(span));
+    }
+
+    async fn work(&self, room: &Room) {
+        while !self.reach.stop.is_cancelled() {
+            let next = lock(&room.desk).next(Instant::now());
+            let step = async {
+                match next {
+                    Next::Draw => self.draw(room).await,
+                    Next::Clear(run) => self.clear(room, run).await,
+                    Next::Wait(until) => {
+                        tokio::select! {
+                            biased;
+                            () = room.changed.notified() => {}
+                            () = at(until) => {}
+                        }
+                    }
+                    Next::Leave => return false,
+                }
+                true
+            };
+            tokio::select! {
+                biased;
+                goes_on = step => if !goes_on { return },
+                () = self.reach.stop.cancelled() => return,
+            }
+        }
+    }
+
+    /// Posts the draft, or changes it.
+    async fn draw(&self, room: &Room) {
+        let mut standing = room.standing.lock().await;
+        let Some((run, destination, text, drawn)) = room.written() else { return };
+        if standing.as_ref().is_some_and(|draft| draft.run != run) {
+            self.take_back(room, &mut standing).await;
+        }
+        if standing.as_ref().is_some_and(|draft| draft.run != run) {
+            // It stays for now, and a second one beside it would be left as well.
+            room.settle(run, |sheet| sheet.given_up = true);
+            return;
+        }
+        let Some(channel) = self.reach.channel(&destination.conversation) else { return };
+        let chunk = so_far(&text, channel.capabilities()).map(|chunk| self.cleaned(chunk));
+        let Some(chunk) = chunk.filter(|chunk| standing.is_none() || drawn.as_ref() != Some(chunk)) else {
+            room.settle(run, |sheet| sheet.shown = Some(text.len()));
+            return;
+        };
+        let external_id = standing.as_ref().map(|draft| draft.external_id.clone());
+        let (plain, markup) = (chunk.plain.clone(), Some(chunk.markup.clone()));
+        let conversation = destination.conversation.clone();
+        let said = ask(&*channel, &Draft { destination, external_id, text: plain, markup }).await;
+        let posts = standing.is_none();
+        let kept = match &said {
+            Ok(Receipt { external_id: Some(external_id) }) if posts => {
+                let draft = StandingDraft { run, conversation, external_id: external_id.clone() };
+                self.keep(&mut standing, &*channel, draft).await
+            }
+            // What has no name cannot be changed.
+            Ok(_) => !posts,
+            Err(_) => false,
+        };
+        let (every, now) = (self.reach.ways().stream.every, Instant::now());
+        room.settle(run, |sheet| {
+            let wait = match &said {
+                Ok(_) => every,
+                Err(DeliveryError::Retry { after, .. }) => after.unwrap_or_default().max(every),
+                Err(DeliveryError::Refused { .. } | DeliveryError::Unknown { .. }) => every,
+            };
+            sheet.from = Some(now + wait);
+            sheet.given_up = match &said {
+                Ok(_) => !kept,
+                Err(DeliveryError::Retry { .. }) => false,
+                Err(DeliveryError::Refused { .. }) => true,
+                // It may stand there: a second one would not be better.
+                Err(DeliveryError::Unknown { .. }) => posts,
+            };
+            if said.is_ok() {
+                sheet.shown = Some(text.len());
+                sheet.drawn = Some(chunk);
+            }
+        });
+        if let Err(error) = said {
+            tracing::debug!(%run, %error, "the draft is not shown: {error}");
+        }
+    }
+
+    /// Remembers a draft that was posted; one that cannot be remembered is taken back.
+    async fn keep(&self, standing: &mut Option<StandingDraft>, channel: &dyn Channel, draft: StandingDraft) -> bool {
+        match self.store.write(Put { draft: draft.clone() }).await {
+            Ok(()) => {
+                *standing = Some(draft);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(run = %draft.run, %error, "a draft could not be recorded; it is taken back");
+                retract(channel, &draft).await;
+                false
+            }
+        }
+    }
+
+    /// A run is over: its draft goes, unless something is to take its place.
+    async fn clear(&self, room: &Room, run: RunId) {
+        let mut standing = room.standing.lock().await;
+        if standing.as_ref().is_none_or(|draft| draft.run != run) {
+            return;
+        }
+        match self.store.read(LookAfter { run }).await {
+            Ok(Left::Behind) => self.take_back(room, &mut standing).await,
+            Ok(Left::Gone) => *standing = None,
+            Ok(Left::InUse) => {}
+            Err(error) => tracing::warn!(%run, %error, "a draft may be left in a chat; the next round looks again"),
+        }
+    }
+
+    /// Takes the draft out of the chat. One that the platform does not let go for now stays in the record, for the next round.
+    async fn take_back(&self, room: &Room, standing: &mut Option<StandingDraft>) {
+        let Some(draft) = standing.as_ref() else { return };
+        match self.store.read(IsThere { run: draft.run }).await {
+            Ok(true) => {}
+            // It may be the reply by now: that was given up when nobody knew whether it had arrived.
+            Ok(false) => {
+                *standing = None;
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(run = %draft.run, %error, "a draft stays in a chat for now; the next round looks again");
+                return;
+            }
+        }
+        if let Some(channel) = self.reach.channel(&draft.conversation)
+            && !retract(&*channel, draft).await
+        {
+            return;
+        }
+        if let Err(error) = self.store.write(Remove { run: draft.run }).await {
+            tracing::warn!(run = %draft.run, %error, "a draft that is gone is still on record");
+            return;
+        }
+        room.settle(draft.run, |sheet| (sheet.shown, sheet.drawn) = (None, None));
+        *standing = None;
+        room.changed.notify_one();
+    }
+
+    fn cleaned(&self, mut chunk: Chunk) -> Chunk {
+        self.redactor.clean(&mut chunk.plain);
+        self.redactor.clean(&mut chunk.markup);
+        chunk
+    }
+}
+
+impl Room {
+    fn is_empty(&self) -> bool {
+        let desk = lock(&self.desk);
+        let idle = desk.sheet.is_none() && desk.over.is_none() && !desk.at_work;
+        idle && self.standing.try_lock().is_ok_and(|standing| standing.is_none())
+    }
+
+    /// What is to be drawn now.
+    fn written(&self) -> Option<(RunId, Destination, String, Option<Chunk>)> {
+        let desk = lock(&self.desk);
+        let sheet = desk.sheet.as_ref()?;
+        Some((sheet.run, sheet.destination.clone(), sheet.text.clone(), sheet.drawn.clone()))
+    }
+
+    fn settle(&self, run: RunId, how: impl FnOnce(&mut Sheet)) {
+        if let Some(sheet) = lock(&self.desk).sheet.as_mut().filter(|sheet| sheet.run == run) {
+            how(sheet);
+        }
+    }
+}
+
+async fn ask(channel: &dyn Channel, draft: &Draft) -> Result<Receipt, DeliveryError> {
+    let asking = AssertUnwindSafe(channel.draft(draft)).catch_unwind();
+    let unknown = |why: &str| Err(DeliveryError::Unknown { why: why.to_owned() });
+    match tokio::time::timeout(DRAFT_MAX, asking).await {
+        Ok(Ok(said)) => said,
+        Ok(Err(_panic)) => unknown("the channel's code panicked"),
+        Err(_elapsed) => unknown("the platform did not answer"),
+    }
+}
+
+/// Whether the draft is out of the chat, or will never be.
+async fn retract(channel: &dyn Channel, draft: &StandingDraft) -> bool {
+    let place = Destination { conversation: draft.conversation.clone(), reply_to: None };
+    let asking = AssertUnwindSafe(channel.retract(&place, &draft.external_id)).catch_unwind();
+    let error = match tokio::time::timeout(DRAFT_MAX, asking).await {
+        Ok(Ok(Ok(()))) => return true,
+        Ok(Ok(Err(error))) => error,
+        Ok(Err(_panic)) => DeliveryError::Unknown { why: "the channel's code panicked".to_owned() },
+        Err(_elapsed) => DeliveryError::Unknown { why: "the platform did not answer".to_owned() },
+    };
+    tracing::debug!(run = %draft.run, %error, "a draft is not taken back: {error}");
+    matches!(error, DeliveryError::Refused { .. })
+}
+
+async fn at(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! Every sentence that the router says.
+
+use crate::command::Mode;
+use hob_core::domain::skills::{SkillLine, SkillList};
+use hob_core::policy::routing::{Tier, Tiers};
+use hob_store::runs::QueuedRun;
+use hob_tools::changes::ChangesError;
+
+/// `/help`.
+pub const HELP: &str = "Write to me, and I answer. Besides:\n\
+    /status – how I am and what I am doing\n\
+    /stop – end what I am doing here\n\
+    /new – begin a new conversation (what you told me stays remembered)\n\
+    /reset – the same, and end what I am doing here\n\
+    /compact – sum up the older part of our conversation, to make room\n\
+    /model [NAME] – show or choose the model; /auto – let each message choose\n\
+    /persona [NAME] – show or choose who I am here; /persona default undoes it\n\
+    /cost – what was spent, on which models, by whom\n\
+    /journal – what I noted on the task I am at, or could not finish\n\
+    /undo – take back my last change of the workspace, within a day; again: the one before
+    /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
+    /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
+    /schedules – what I am to do later; /schedules pause|resume|delete|run N changes one\n\
+    /grants – what I may do here without asking; /grants revoke N takes one back\n\
+    /mail – letters that wait for an owner; owners: /mail yes N, /mail no N\n\
+    /why – what I recalled for my last answer, and why that\n\
+    /memory [WORDS] – what I remember; /facts [WORDS] – what I know for a fact; /facts history KEY – what that was before\n\
+    /skills – what I have instructions for\n\
+    /forget m12, /forget f7 – forget that for good; /forget WORDS shows what it could be; /pin m12, /unpin m12\n\
+    /attach PATH [WORDS] – at the terminal: send me a file\n\
+    /group [mention|all|off] – in a group: show or choose when I answer\n\
+    /people – who may talk with me; owners: /pair CODE [user|admin|guest] lets somebody in, /unpair NAME out\n\
+    /reload – owners: read the config file again, and say what came of it\n\
+    /help – this";
+/// `/stop`, and something runs.
+pub const STOPPING: &str = "Stopped.";
+/// `/stop`, and all that there is was put aside.
+pub const PARKED_GIVEN_UP: &str = "What I had put aside here is given up.";
+/// `/stop`, and nothing runs.
+pub const NOTHING_RUNS: &str = "Nothing is running here.";
+/// `/stop` or an answer, by somebody who may not.
+pub const NOT_YOURS: &str = "That belongs to somebody else here: they, an admin or an owner can do that.";
+/// `/new`.
+pub const NEW: &str = "A new conversation. What you told me stays remembered.";
+/// `/reset`, and nothing runs that may be ended.
+pub const RESET: &str = "A new conversation: what was said here before is out of sight, also its summary. What you told me \
+     stays remembered.";
+/// `/reset`, and something runs.
+pub const RESET_STOPPED: &str = "Stopped. A new conversation: what was said here before is out of sight, also its summary. \
+     What you told me stays remembered.";
+/// `/compact` while the same person's message is being worked on.
+pub const COMPACTING_NEXT: &str = "I sum up before my next step.";
+/// `/undo`, and there is nothing.
+pub const NOTHING_TO_UNDO: &str = "I have changed nothing here within the last day that could be taken back.";
+/// A message without words.
+pub const EMPTY: &str = "There was nothing in that message that I can read.";
+/// A button under a question that is over.
+pub const TOO_LATE: &str = "That question is no longer open.";
+
+/// `/attach` without a path, or where it does nothing.
+pub const ATTACH: &str =
+    "At the terminal, /attach PATH [WORDS] sends me a file. Elsewhere, send it like any other file.";
+
+/// `/skills`: those that can be used. What was installed tells no more than its name.
+pub(super) fn skills(list: &SkillList) -> String {
+    let usable = list.skills.iter().filter(|skill| skill.standing.is_usable());
+    let line = |skill: &SkillLine| {
+        if skill.trusted {
+            format!("{} – {}", skill.name, skill.description)
+        } else {
+            format!("{} (installed)", skill.name)
+        }
+    };
+    let lines: Vec<String> = usable.map(line).collect();
+    let others = list.skills.len() - lines.len();
+    let bad = list.quarantined.len();
+    let others = (others > 0).then(|| format!("Installed, but not enabled: {others}."));
+    let bad = (bad > 0).then(|| format!("Cannot be read: {bad} (`hob skill list` says why)."));
+    let head = Some("I have instructions for:".to_owned());
+    head.into_iter().chain(lines).chain(others).chain(bad).collect::<Vec<_>>().join("\n")
+}
+
+/// `/undo`, and it cannot be done.
+pub(super) fn undo_failed(error: &ChangesError) -> String {
+    format!("I could not take it back: {error}.")
+}
+
+/// A message longer than is taken.
+pub(super) fn too_long(chars: usize, max: usize) -> String {
+    format!("That message has {chars} characters; I take at most {max}. Please send it in parts, or as a file.")
+}
+
+/// A queue that is full.
+pub(super) fn queue_full(max: i64) -> String {
+    let are = if max == 1 { "message is" } else { "messages are" };
+    format!("{max} {are} waiting here already, so I did not take that one. /queue shows what waits.")
+}
+
+/// What will really happen to a message that came during a run.
+pub(super) fn acknowledged(mode: Mode, position: i64) -> String {
+    match mode {
+        Mode::Queue => format!("Queued, {}.", ordinal(position)),
+        Mode::Steer => "Noted: it joins what I am doing at the next step, or comes right after.".to_owned(),
+        Mode::Interrupt if position == 1 => "I stop what I was doing; this comes next.".to_owned(),
+        Mode::Interrupt => format!("I stop what I was doing; this is queued, {}.", ordinal(position)),
+    }
+}
+
+/// The message waits until somebody has decided what the run above asks.
+pub(super) fn behind_a_question(position: i64) -> String {
+    format!("Queued, {}. My question above comes first: please choose one of its answers.", ordinal(position))
+}
+
+fn ordinal(number: i64) -> String {
+    let suffix = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{suffix}")
+}
+
+/// A line that looks like a command.
+pub(super) fn unknown_command(text: &str) -> String {
+    format!("I don't know {text}. /help lists what I do know.")
+}
+
+/// The model in use, or those among which each message chooses.
+pub(super) fn current(label: &str, routed: Option<&Tiers<'_>>) -> String {
+    match routed.filter(|tiers| tiers.differ()) {
+        Some(tiers) => format!(
+            "{} for short words, {} for hard ones, {} for the rest",
+            tiers.model(Tier::Fast),
+            tiers.model(Tier::Smart),
+            tiers.primary
+        ),
+        None => label.to_owned(),
+    }
+}
+
+/// `/auto`.
+pub(super) fn auto(tiers: &Tiers<'_>) -> String {
+    if tiers.differ() {
+        format!("From now on each message here chooses its model: {}.", current(tiers.primary, Some(tiers)))
+    } else {
+        format!("There is one model to choose from: {}. `fast` and `smart` can be named in config.toml.", tiers.primary)
+    }
+}
+
+/// `/model` without a name.
+pub(super) fn models(current: &str, known: &[(&str, &str)]) -> String {
+    let lines = known.iter().map(|(role, label)| format!("  {role}: {label}"));
+    std::iter::once(format!("I use {current}. /model NAME chooses another, /auto lets each message choose:"))
+        .chain(lines)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// `/model` with a name.
+pub(super) fn model_set(label: &str) -> String {
+    format!("From now on I use {label} here.")
+}
+
+/// `/model` with a name that is not known.
+pub(super) fn model_unknown(name: &str, candidates: &[&str], known: &[(&str, &str)]) -> String {
+    if !candidates.is_empty() {
+        return format!("{name:?} may be any of these: {}. Please say more of its name.", candidates.join(", "));
+    }
+    let labels: Vec<&str> = known.iter().map(|(_, label)| *label).collect();
+    format!("I have no model {name:?}. There are: {}. More can be named in config.toml.", labels.join(", "))
+}
+
+/// `/queue`.
+pub(super) fn queue(waiting: &[QueuedRun], mode: Mode) -> String {
+    if waiting.is_empty() {
+        return format!("Nothing is waiting. (Mode: {}.)", mode.as_str());
+    }
+    let lines = waiting.iter().enumerate().map(|(index, run)| {
+        let shown: String = run.text.chars().take(60).collect();
+        let dots = if shown.len() < run.text.len() { "…" } else { "" };
+        format!("{}. {}: {}{dots}", index + 1, run.name, shown.replace('\n', " "))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `/queue drop N`.
+pub(super) fn dropped(text: &str) -> String {
+    let shown: String = text.chars().take(60).collect();
+    format!("Taken back: {shown}")
+}
+
+/// `/queue drop N`, and there is no Nth.
+pub(super) fn no_such_place(number: usize, waiting: usize) -> String {
+    format!("There is no {} in the queue; {waiting} wait.", ordinal(i64::try_from(number).unwrap_or(i64::MAX)))
+}
+
+/// `/queue mode M`.
+pub(super) fn mode_set(mode: Mode) -> String {
+    match mode {
+        Mode::Queue => "From now on, what comes while I work waits its turn.",
+        Mode::Steer => "From now on, what comes while I work joins it at the next step.",
+        Mode::Interrupt => "From now on, what comes while I work stops it and comes next.",
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n5_the_acknowledgement_counts() {
+        let lines: Vec<String> = [1, 2, 3, 4, 11, 21].map(|n| acknowledged(Mode::Queue, n)).to_vec();
+        insta::assert_snapshot!(lines.join(" "), @"Queued, 1st. Queued, 2nd. Queued, 3rd. Queued, 4th. Queued, 11th. Queued, 21st.");
+    }
+}

@@ -1,0 +1,333 @@
+//! What somebody says in a recording that came with a message, in words.
+//!
+//! A voice message is its sender speaking: what is heard in it counts as if they had written it. Any other recording is a
+//! file like others, and so is what is heard in it.
+//!
+//! Never: a failure that costs the message, which says what is missing instead; or money that is spent before it is set aside
+//! on record.
+//! Start at [`Ear::hear`].
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use crate::delivery::{Delivery, Fetched};
+use hob_core::domain::ids::UserId;
+use hob_core::domain::inbound::{Audience, Inbound};
+use hob_core::domain::money::Money;
+use hob_core::domain::redactor::Redactor;
+use hob_model::purse::{Purse, Refusal, Spender};
+use hob_model::transcription::{Heard, Kind, Recording, Transcriber};
+use hob_store::error::StoreError;
+use hob_store::recordings::{self, End, Which, Words};
+use hob_store::{Statement, Store, Tx, inbound, users};
+
+/// Why nothing is heard where nothing was set up for it.
+const DEAF: &str = "nobody here puts voice messages into words: [transcription] in config.toml sets it up";
+/// The most characters of a recording's words that go along with a message as a file's.
+const OTHERS_CHARS_MAX: usize = 20_000;
+
+/// Who hears recordings, and what for.
+pub(super) struct Ear<'a> {
+    pub(super) transcriber: Option<&'a Transcriber>,
+    pub(super) delivery: &'a Delivery,
+    pub(super) store: &'a Store,
+    pub(super) purse: &'a Purse,
+    /// What is heard is kept until its message is taken in: no secret stands in it.
+    pub(super) redactor: &'a Redactor,
+    pub(super) now: Timestamp,
+}
+
+/// What came of a recording.
+#[derive(Debug)]
+pub(super) struct Spoken {
+    /// The words, or why there are none.
+    pub(super) heard: Result<Heard, String>,
+    /// Whether the sender spoke it themselves.
+    pub(super) own: bool,
+    /// How long it is, where the platform tells.
+    pub(super) seconds: Option<u32>,
+}
+
+impl Ear<'_> {
+    /// The words in a file that came, before `end`; none: it is no recording, or one that nobody was to hear.
+    pub(super) async fn hear(
+        &self,
+        inbound: &Inbound,
+        (place, fetched): (usize, &Fetched),
+        end: Instant,
+    ) -> Option<Spoken> {
+        let circumstances = &inbound.circumstances;
+        // What people say among themselves is nobody's to listen to.
+        if circumstances.audience == Audience::Group {
+            return None;
+        }
+        let spoken = circumstances.spoken.as_ref();
+        let kind = Kind::of(fetched.mime, spoken.is_some());
+        // Who sends music does not expect to be told what it is about.
+        if spoken.is_none() && (kind.is_none() || self.transcriber.is_none()) {
+            return None;
+        }
+        let own = spoken.is_some() && circumstances.forwarded_from.is_none();
+        let seconds = spoken.and_then(|spoken| spoken.seconds);
+        let heard = match (self.transcriber, kind) {
+            (Some(transcriber), Some(kind)) => {
+                let which = Which {
+                    conversation: inbound.conversation.clone(),
+                    external_id: inbound.external_id.clone(),
+                    place: i64::try_from(place).unwrap_or(i64::MAX),
+                };
+                let sender = inbound.sender.external_id.as_str();
+                self.heard(transcriber, (which, sender), (fetched, kind, seconds), end).await
+            }
+            (Some(_), None) => Err(format!("no service takes its format ({})", fetched.mime)),
+            (None, _) => Err(DEAF.to_owned()),
+        };
+        Some(Spoken { heard, own, seconds })
+    }
+
+    async fn heard(
+        &self,
+        transcriber: &Transcriber,
+        (which, sender): (Which, &str),
+        (fetched, kind, seconds): (&Fetched, Kind, Option<u32>),
+        end: Instant,
+    ) -> Result<Heard, String> {
+        let kept = &fetched.kept;
+        let failed = |error: StoreError| format!("the database failed: {error}");
+        let _turn = transcriber.turn(&format!("{which:?}")).await;
+        let begin = Begin {
+            which,
+            sender: sender.to_owned(),
+            purse: self.purse.clone(),
+            model: transcriber.label(),
+            wanted: transcriber.estimate(kept.bytes, seconds),
+            now: self.now,
+        };
+        let call = match self.store.write(begin).await.map_err(failed)? {
+            Begun::Call(call) => call,
+            Begun::Heard(heard) => return Ok(heard),
+            Begun::TakenIn => return Err("its message was taken in before".to_owned()),
+            Begun::Refused(Refusal { scope, cap, .. }) => {
+                return Err(format!("the budget of {cap} for {} is used up", scope.words()));
+            }
+        };
+        let heard = match self.delivery.content_of(kept).await {
+            Ok(content) => {
+                transcriber.hear(&Recording { content: &content, hash: &kept.hash, kind, seconds }, end).await
+            }
+            Err(error) => Err(format!("it cannot be read: {error}")),
+        };
+        let heard = heard.map(|mut heard| {
+            self.redactor.clean(&mut heard.text);
+            heard
+        });
+        let end = heard.as_ref().map_or(End::Failed, |heard| {
+            let seconds = heard.seconds.and_then(|seconds| i64::try_from(seconds).ok());
+            End::Heard(Words { words: heard.text.clone(), seconds, cost: heard.cost.map(Money::nanos) })
+        });
+        if let Err(error) = self.store.write(Close { call, end, now: self.now }).await {
+            // It stays set aside, and counts as lost at the next start.
+            tracing::warn!(%error, "what a recording cost could not be stored");
+        }
+        heard
+    }
+}
+
+/// Sets aside what a recording may cost, in one transaction with the look whether the budgets allow it.
+struct Begin {
+    which: Which,
+    sender: String,
+    purse: Purse,
+    model: String,
+    /// None: nobody knows what it costs.
+    wanted: Option<Money>,
+    now: Timestamp,
+}
+
+/// Whether a recording may be put into words.
+#[derive(Debug, PartialEq, Eq)]
+enum Begun {
+    /// Yes: it is on record.
+    Call(i64),
+    /// It was heard before, by a process that did not come to take its message in.
+    Heard(Heard),
+    /// Its message is on record: nobody waits for its words.
+    TakenIn,
+    /// It does not fit a cap.
+    Refused(Refusal),
+}
+
+#[async_trait]
+impl Statement for Begin {
+    type Output = Begun;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
+        let Which { conversation, external_id, .. } = &self.which;
+        if inbound::is_claimed(tx, conversation, external_id).await? {
+            return Ok(Begun::TakenIn);
+        }
+        if let Some(Words { words, seconds, cost }) = recordings::find(tx, &self.which).await? {
+            let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+            return Ok(Begun::Heard(Heard { text: words, seconds, cost: cost.map(Money::from_nanos) }));
+        }
+        let user = users::find(tx, conversation, &self.sender).await?;
+        if let Some(wanted) = self.wanted {
+            // Whoever is new has spent nothing yet.
+            let spender = Spender { run: None, user: user.unwrap_or(UserId(0)) };
+            if let Some(refusal) = self.purse.refuses(tx, spender, wanted, self.now).await? {
+                return Ok(Begun::Refused(refusal));
+            }
+        }
+        let reserved = self.wanted.unwrap_or_default().nanos();
+        let call = recordings::NewCall { user, model: &self.model, reserved, at: self.now };
+        Ok(Begun::Call(recordings::ask(tx, &self.which, call).await?))
+    }
+}
+
+/// Records what came of it.
+struct Close {
+    call: i64,
+    end: End,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Close {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        recordings::end(tx, self.call, &self.end, self.now).await
+    }
+}
+
+impl Spoken {
+    /// The sender's own words in it.
+    pub(super) fn own_words(&self) -> Option<&str> {
+        self.heard.as_ref().ok().filter(|_| self.own).map(|heard| heard.text.as_str())
+    }
+
+    /// The line about it, beside its sender's words; and what others say in it, as a line of its own.
+    pub(super) fn lines(&self, name: &str) -> (Option<String>, Option<String>) {
+        let what = if self.own { "voice message".to_owned() } else { format!("recording {name:?}") };
+        let seconds = self.heard.as_ref().ok().and_then(|heard| heard.seconds).or(self.seconds.map(u64::from));
+        let long = seconds.map(|seconds| format!(", {seconds} s")).unwrap_or_default();
+        match &self.heard {
+            Ok(_) if self.own => (Some(format!("[{what}{long}: the words are as a machine heard them]")), None),
+            Ok(heard) => {
+                let words: String = heard.text.chars().take(OTHERS_CHARS_MAX).collect();
+                (
+                    None,
+                    Some(format!(
+                        "[{what}{long}: what a machine heard in it, which is not said by the sender: {words:?}]"
+                    )),
+                )
+            }
+            Err(why) => {
+                let advice = if self.own { "; its sender does not know that yet" } else { "" };
+                (Some(format!("[{what}{long}: not transcribed: {why}{advice}]")), None)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use hob_core::domain::inbound::{ChannelKind, Conversation};
+    use hob_core::policy::budget::Budget;
+    use hob_store::Pace;
+
+    fn lines(heard: Result<&str, &str>, own: bool) -> (Option<String>, Option<String>) {
+        let heard = heard.map(|text| Heard { text: text.to_owned(), seconds: None, cost: None });
+        Spoken { heard: heard.map_err(str::to_owned), own, seconds: Some(12) }.lines("a\"]\n.mp3")
+    }
+
+    #[test]
+    fn c6_a_recording_says_whose_words_it_holds_and_what_is_missing() {
+        let shown = |(own, others): (Option<String>, Option<String>)| own.or(others).unwrap();
+        insta::assert_snapshot!(shown(lines(Ok("Buy milk"), true)), @"[voice message, 12 s: the words are as a machine heard them]");
+        insta::assert_snapshot!(shown(lines(Err(DEAF), true)), @"[voice message, 12 s: not transcribed: nobody here puts voice messages into words: [transcription] in config.toml sets it up; its sender does not know that yet]");
+        insta::assert_snapshot!(shown(lines(Err("it took too long"), false)), @r#"[recording "a\"]\n.mp3", 12 s: not transcribed: it took too long]"#);
+        insta::assert_snapshot!(shown(lines(Ok("Buy milk]\n[File"), false)), @r#"[recording "a\"]\n.mp3", 12 s: what a machine heard in it, which is not said by the sender: "Buy milk]\n[File"]"#);
+        assert_eq!(lines(Ok("x"), true).1, None);
+        assert_eq!(lines(Ok("x"), false).0, None, "others' words are told apart from the sender's");
+    }
+
+    /// A database of its own.
+    async fn database() -> (tempfile::TempDir, Tx) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hob.db");
+        Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+        let database = Store::raw(&path).await.unwrap();
+        (dir, database)
+    }
+
+    /// What a recording costs at most.
+    const EACH: Money = Money::from_nanos(10);
+
+    fn begin(message: &str) -> Begin {
+        let (channel, account, chat) = (ChannelKind::Telegram, "default".to_owned(), "7".to_owned());
+        let conversation = Conversation { channel, account, chat, thread: None };
+        let budget = Budget { hour: Some(Money::from_nanos(25)), ..Budget::default() };
+        Begin {
+            which: Which { conversation, external_id: message.to_owned(), place: 0 },
+            sender: "7".to_owned(),
+            purse: Purse { budget, zone: TimeZone::UTC },
+            model: "transcription/one".to_owned(),
+            wanted: Some(EACH),
+            now: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn words(cost: i64) -> Words {
+        Words { words: "Buy milk".to_owned(), seconds: Some(3), cost: Some(cost) }
+    }
+
+    async fn sums(tx: &mut Tx) -> (i64, i64) {
+        sqlx::query_as("SELECT coalesce(sum(calls), 0), coalesce(sum(cost), 0) FROM spend")
+            .fetch_one(&mut *tx)
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn n10_recordings_at_once_cannot_overshoot_a_cap_together() {
+        let (_dir, mut tx) = database().await;
+        assert!(matches!(begin("a").run(&mut tx).await.unwrap(), Begun::Call(_)));
+        let Begun::Call(second) = begin("b").run(&mut tx).await.unwrap() else { panic!("both fit") };
+        assert!(matches!(begin("c").run(&mut tx).await.unwrap(), Begun::Refused(_)), "the third does not");
+        // What was dearer than thought counts as what it was; what was cheaper leaves room.
+        recordings::end(&mut tx, second, &End::Heard(words(4)), Timestamp::UNIX_EPOCH).await.unwrap();
+        assert!(matches!(begin("c").run(&mut tx).await.unwrap(), Begun::Call(_)));
+    }
+
+    #[tokio::test]
+    async fn n10_a_recording_is_paid_once_whenever_the_process_dies() {
+        let (_dir, mut tx) = database().await;
+        let user = "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0)";
+        sqlx::query(user).execute(&mut tx).await.unwrap();
+        let Begun::Call(call) = begin("a").run(&mut tx).await.unwrap() else { panic!("it fits") };
+        recordings::end(&mut tx, call, &End::Heard(words(4)), Timestamp::UNIX_EPOCH).await.unwrap();
+        // Killed before its message was taken in: that is handed in again.
+        let again = begin("a").run(&mut tx).await.unwrap();
+        let heard = Heard { text: "Buy milk".to_owned(), seconds: Some(3), cost: Some(Money::from_nanos(4)) };
+        assert_eq!(again, Begun::Heard(heard), "nobody is asked again");
+        let conversation = begin("a").which.conversation;
+        recordings::settle(&mut tx, (&conversation, "a"), UserId(1), Timestamp::UNIX_EPOCH).await.unwrap();
+        recordings::settle(&mut tx, (&conversation, "a"), UserId(1), Timestamp::UNIX_EPOCH).await.unwrap();
+        assert_eq!(sums(&mut tx).await, (1, 4), "who was new then is billed once");
+        // Killed in the middle: nobody knows what it cost, and what was set aside stands in.
+        assert!(matches!(begin("b").run(&mut tx).await.unwrap(), Begun::Call(_)));
+        assert_eq!(recordings::close_lost(&mut tx, Timestamp::UNIX_EPOCH).await.unwrap(), 1);
+        recordings::settle(&mut tx, (&conversation, "b"), UserId(1), Timestamp::UNIX_EPOCH).await.unwrap();
+        assert_eq!(sums(&mut tx).await, (2, 14));
+        let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM recordings WHERE words IS NOT NULL")
+            .fetch_one(&mut tx)
+            .await
+            .unwrap();
+        assert_eq!(kept, 0, "the words are where the message is");
+    }
+}

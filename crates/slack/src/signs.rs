@@ -1,0 +1,205 @@
+//! What shows that Hob is at work: a thread's status, and a reaction under the message.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::json;
+use tracing::info;
+
+use crate::call::{CallError, Web};
+use crate::convert::micros;
+use crate::outcome::before;
+use crate::send::Place;
+use hob_core::domain::channel::Mood;
+use hob_core::domain::outgoing::{DeliveryError, Destination};
+
+/// Of how many messages it is kept which reaction they have, and of how many threads that they show a status.
+const KEPT_MAX: usize = 1_000;
+/// What the thread says while Hob works.
+const STATUS: &str = "is thinking …";
+/// The reactions of a message that is not done with: what a process before this one may have left.
+const UNFINISHED: [Mood; 3] = [Mood::Seen, Mood::Working, Mood::Waiting];
+
+/// A channel, and a message or a thread in it.
+type At = (String, String);
+
+/// The reactions that each message has, the threads that show a status, and what Slack does not let Hob show at all.
+#[derive(Debug, Default)]
+pub(super) struct Signs {
+    faces: Mutex<BTreeMap<At, Face>>,
+    thinking: Mutex<BTreeSet<At>>,
+    no_status: AtomicBool,
+    no_reactions: AtomicBool,
+}
+
+/// What a message may show.
+#[derive(Debug)]
+struct Face {
+    moods: Vec<Mood>,
+    /// Whether Slack has said yes to all of that: there is one, and it stands.
+    is_settled: bool,
+}
+
+/// A reaction's name.
+fn emoji(mood: Mood) -> Option<&'static str> {
+    match mood {
+        Mood::Seen => Some("eyes"),
+        Mood::Working => Some("hourglass_flowing_sand"),
+        Mood::Waiting => Some("question"),
+        Mood::Done => Some("white_check_mark"),
+        Mood::Failed => Some("x"),
+        Mood::Gone => None,
+    }
+}
+
+/// Is nobody at work any more?
+fn is_end(mood: Mood) -> bool {
+    match mood {
+        Mood::Done | Mood::Failed | Mood::Gone | Mood::Waiting => true,
+        Mood::Seen | Mood::Working => false,
+    }
+}
+
+impl Signs {
+    /// Shows for a while that Hob works; only threads can. Slack takes it away with the next message there.
+    pub(super) async fn typing(&self, web: &Web, place: &Destination) -> Result<(), DeliveryError> {
+        let Some(thread) = thread(&Place::of(place)?) else {
+            return Ok(());
+        };
+        if self.no_status.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        // Noted also before: what is not answered may have been done.
+        self.note(&thread);
+        let shown = set_status(web, &thread, STATUS).await;
+        // A message that went out meanwhile may have been there first.
+        self.note(&thread);
+        done_without(&self.no_status, shown).map_err(|error| before(&error))
+    }
+
+    /// A message of Hob's stands there: with it Slack took the status away.
+    pub(super) fn posted(&self, place: &Place) {
+        if let Some(thread) = thread(place) {
+            lock(&self.thinking).remove(&thread);
+        }
+    }
+
+    fn note(&self, thread: &At) {
+        let mut thinking = lock(&self.thinking);
+        if thinking.len() >= KEPT_MAX {
+            thinking.clear();
+        }
+        thinking.insert(thread.clone());
+    }
+
+    /// Takes the status away where no message did: a draft that became the answer is changed, and who says nothing posts
+    /// nothing.
+    async fn rest(&self, web: &Web, place: &Place) -> Result<(), DeliveryError> {
+        let Some(thread) = thread(place) else {
+            return Ok(());
+        };
+        if !lock(&self.thinking).remove(&thread) || self.no_status.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let gone = done_without(&self.no_status, set_status(web, &thread, "").await);
+        match gone {
+            Err(error) if error.code().is_none() || error.retry_after().is_some() => {
+                self.note(&thread);
+                Err(before(&error))
+            }
+            // Slack takes it away itself after two minutes.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Puts a reaction in the place of the one before. At the end of the work the thread's status goes, too.
+    pub(super) async fn mood(&self, web: &Web, place: &Destination, mood: Mood) -> Result<(), DeliveryError> {
+        let at = Place::of(place)?;
+        let rested = if is_end(mood) { self.rest(web, &at).await } else { Ok(()) };
+        // What is no message (a press, a command) has no reactions.
+        if let Some(message) = place.reply_to.clone().filter(|id| micros(id).is_some()) {
+            self.exchange(web, &(at.channel, message), mood).await?;
+        }
+        rested
+    }
+
+    /// One reaction for all that may stand there.
+    async fn exchange(&self, web: &Web, message: &At, mood: Mood) -> Result<(), DeliveryError> {
+        if self.no_reactions.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let Some(others) = self.begin(message, mood) else {
+            return Ok(());
+        };
+        if let Some(name) = emoji(mood) {
+            self.react(web, "reactions.add", (message, name)).await?;
+        }
+        for name in others.into_iter().filter_map(emoji) {
+            self.react(web, "reactions.remove", (message, name)).await?;
+        }
+        // Only now: what Slack has not done is asked for again.
+        lock(&self.faces).insert(message.clone(), Face { moods: vec![mood], is_settled: true });
+        Ok(())
+    }
+
+    /// Notes that this reaction may stand there; the others that may. None: it stands there alone.
+    fn begin(&self, message: &At, mood: Mood) -> Option<Vec<Mood>> {
+        let mut faces = lock(&self.faces);
+        if faces.len() >= KEPT_MAX && !faces.contains_key(message) {
+            faces.clear();
+        }
+        let unknown =
+            || Face { moods: if mood == Mood::Seen { Vec::new() } else { UNFINISHED.to_vec() }, is_settled: false };
+        let face = faces.entry(message.clone()).or_insert_with(unknown);
+        if face.is_settled && face.moods == [mood] {
+            return None;
+        }
+        face.is_settled = false;
+        face.moods.retain(|other| *other != mood);
+        let others = face.moods.clone();
+        face.moods.push(mood);
+        Some(others)
+    }
+
+    /// One reaction; what is so already is no error.
+    async fn react(&self, web: &Web, method: &str, at: (&At, &str)) -> Result<(), DeliveryError> {
+        let ((channel, message), name) = at;
+        let body = json!({"channel": channel, "timestamp": message, "name": name});
+        match web.post(method, &body).await {
+            Err(error) if is_so_already(&error) => Ok(()),
+            shown => done_without(&self.no_reactions, shown.map(drop)).map_err(|error| before(&error)),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The thread of a place, if it is one.
+fn thread(place: &Place) -> Option<At> {
+    Some((place.channel.clone(), place.thread.clone()?))
+}
+
+/// Sets a thread's status; an empty one takes it away.
+async fn set_status(web: &Web, (channel, thread): &At, status: &str) -> Result<(), CallError> {
+    let body = json!({"channel_id": channel, "thread_ts": thread, "status": status});
+    web.post("assistant.threads.setStatus", &body).await.map(drop)
+}
+
+/// What the app may not show is not tried again, and no error.
+fn done_without(never: &AtomicBool, shown: Result<(), CallError>) -> Result<(), CallError> {
+    let Err(error) = shown else { return Ok(()) };
+    if !matches!(error.code(), Some("missing_scope" | "not_allowed_token_type" | "not_allowed" | "unknown_method")) {
+        return Err(error);
+    }
+    if !never.swap(true, Ordering::Relaxed) {
+        info!(channel = "slack", %error, "signs that the app may not show are left out: {error}");
+    }
+    Ok(())
+}
+
+fn is_so_already(error: &CallError) -> bool {
+    matches!(error.code(), Some("already_reacted" | "no_reaction" | "message_not_found"))
+}

@@ -1,0 +1,158 @@
+//! Making a backup, beside a Hob at work.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use tempfile::TempPath;
+use tokio_util::sync::CancellationToken;
+
+use crate::backup::archive::Writing;
+use crate::backup::below::Below;
+use crate::backup::seal::Recipients;
+use crate::backup::work::{self, Work};
+use crate::backup::{
+    BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner, room,
+};
+use crate::snapshot::{self, Checked};
+
+/// What a backup is made of.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// The data directory.
+    pub data_dir: PathBuf,
+    /// The config's text, without secrets; none: there is none, or it cannot be cleaned of them.
+    pub config: Option<String>,
+    /// The folder for the archive.
+    pub to: PathBuf,
+    /// To whom it is encrypted; to nobody: it is not.
+    pub recipients: Recipients,
+    /// When.
+    pub now: Timestamp,
+    /// Random hexadecimal digits, for the id of a Hob that has none yet.
+    pub random: String,
+}
+
+/// A backup that was made and checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Made {
+    /// The archive.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// How many files are in it.
+    pub files: usize,
+    /// How many contents were forgotten while it was made.
+    pub gone: usize,
+    /// What is not in it, within the data directory: links, what is no file, and names that are no UTF-8.
+    pub skipped: Vec<PathBuf>,
+}
+
+/// Makes a backup. Whatever stops it, no archive is left that looks like one.
+///
+/// # Errors
+/// When something cannot be read or written, the database is damaged, or `stop` comes first.
+pub async fn make(order: Order, stop: &CancellationToken) -> Result<Made, BackupError> {
+    match made(order, stop).await {
+        // However it was cut off: it was meant to be.
+        Err(_cut_off) if stop.is_cancelled() => Err(BackupError::Stopped),
+        made => made,
+    }
+}
+
+async fn made(order: Order, stop: &CancellationToken) -> Result<Made, BackupError> {
+    at(&order.to, fs::create_dir_all(&order.to))?;
+    for place in [&order.to, &order.data_dir] {
+        work::sweep(place, order.now);
+    }
+    let folder = |place: &Path| at(place, Work::begin(work::BACKUP, place));
+    let work = folder(&order.to)?;
+    // Beside the archive: where that has room, this has. But nothing lies in the clear where only what is encrypted may.
+    let clear = if order.recipients.is_empty() { None } else { Some(folder(&order.data_dir)?) };
+    let place = clear.as_ref().map_or(work.path(), Work::path);
+    room::look(&order, place)?;
+    let copy = place.join(DATABASE);
+    let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy, stop).await?;
+    let stop = stop.clone();
+    let packing = move || {
+        let made = pack(&order, (&copy, &checked), (work.path(), stop));
+        drop((work, clear));
+        made
+    };
+    tokio::task::spawn_blocking(packing).await.map_err(|error| BackupError::Bug(error.to_string()))?
+}
+
+fn pack(
+    order: &Order,
+    (copy, checked): (&Path, &Checked),
+    (work, stop): (&Path, CancellationToken),
+) -> Result<Made, BackupError> {
+    let part = work.join("archive");
+    let mut writing = Writing::begin(&part, &order.recipients, stop)?;
+    writing.add(DATABASE, copy)?;
+    let mut gone = Vec::new();
+    for hash in &checked.contents {
+        let path = order.data_dir.join(CONTENTS).join(hash);
+        if !add_if_there(&mut writing, &format!("{CONTENTS}/{hash}"), &path)? {
+            gone.push(hash.clone());
+        }
+    }
+    let mut below = Below::default();
+    for folder in FOLDERS {
+        below.look(&order.data_dir, folder)?;
+    }
+    for name in &below.files {
+        add_if_there(&mut writing, name, &order.data_dir.join(name))?;
+    }
+    if let Some(config) = &order.config {
+        writing.add_text(CONFIG, config)?;
+    }
+    let (files, gone_count) = (writing.entries.len(), gone.len());
+    writing.finish(Manifest {
+        format: FORMAT,
+        hob: env!("CARGO_PKG_VERSION").to_owned(),
+        schema: checked.schema,
+        made_at: order.now,
+        entries: Vec::<Entry>::new(),
+        gone,
+        folders: below.empty,
+    })?;
+    let path = named(order, part)?;
+    at(&order.to, File::open(&order.to).and_then(|folder| folder.sync_all()))?;
+    let bytes = at(&path, fs::metadata(&path))?.len();
+    Ok(Made { path, bytes, files, gone: gone_count, skipped: below.skipped })
+}
+
+/// An archive takes the name of the next second where its own is taken: so many are tried.
+const SECONDS_MAX: i64 = 10;
+
+/// Gives a finished archive its name. One that is there already stays as it is.
+fn named(order: &Order, part: PathBuf) -> Result<PathBuf, BackupError> {
+    let owner = at(&order.data_dir, owner::settle(&order.data_dir, &order.random))?;
+    let mut part = at(&part, TempPath::try_from_path(&part))?;
+    for second in 0..SECONDS_MAX {
+        let moment = order.now.saturating_add(SignedDuration::from_secs(second)).unwrap_or(order.now);
+        let path = order.to.join(archives::name(moment, &owner, !order.recipients.is_empty()));
+        match part.persist_noclobber(&path) {
+            Ok(()) => return Ok(path),
+            Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => part = taken.path,
+            // A disk that knows neither of the two ways to do it at once, as some in the network.
+            Err(other) if !at(&path, path.try_exists())? => {
+                at(&path, fs::rename(&other.path, &path).map_err(|_renamed_no_better| other.error))?;
+                return Ok(path);
+            }
+            Err(other) => part = other.path,
+        }
+    }
+    let taken = io::Error::new(io::ErrorKind::AlreadyExists, "archives of this moment are there already");
+    at(&order.to, Err(taken))
+}
+
+/// A file that others can delete may be gone by now: false.
+fn add_if_there(writing: &mut Writing, name: &str, path: &Path) -> Result<bool, BackupError> {
+    match writing.add(name, path) {
+        Err(BackupError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(false),
+        other => other.map(|()| true),
+    }
+}

@@ -1,0 +1,112 @@
+//! Replies that grow in a chat: which message of the platform is whose draft, so that none is left there.
+
+use crate::Tx;
+use crate::error::StoreError;
+use hob_core::domain::ids::RunId;
+use hob_core::domain::inbound::{ChannelKind, Conversation};
+
+/// A draft that stands in a chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandingDraft {
+    /// Whose reply it is.
+    pub run: RunId,
+    /// Where it stands.
+    pub conversation: Conversation,
+    /// The platform's id of it.
+    pub external_id: String,
+}
+
+struct Row {
+    run_id: RunId,
+    channel: String,
+    account: String,
+    chat: String,
+    thread: Option<String>,
+    external_id: String,
+}
+
+impl Row {
+    fn decode(self) -> Result<StandingDraft, StoreError> {
+        let Self { run_id: run, channel, account, chat, thread, external_id } = self;
+        let channel: ChannelKind = channel.parse().map_err(|error| StoreError::Inconsistent {
+            table: "drafts",
+            id: run.to_string(),
+            what: format!("{error}"),
+        })?;
+        Ok(StandingDraft { run, conversation: Conversation { channel, account, chat, thread }, external_id })
+    }
+}
+
+/// Notes a draft; it takes the place of the run's last one.
+///
+/// # Errors
+/// When the database fails.
+pub async fn put(tx: &mut Tx, draft: &StandingDraft) -> Result<(), StoreError> {
+    let place = &draft.conversation;
+    let channel = place.channel.as_str();
+    sqlx::query!(
+        "INSERT INTO drafts (run_id, channel, account, chat, thread, external_id) VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (run_id) DO UPDATE SET external_id = excluded.external_id",
+        draft.run,
+        channel,
+        place.account,
+        place.chat,
+        place.thread,
+        draft.external_id
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// The run's draft is no draft any more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn remove(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+    sqlx::query!("DELETE FROM drafts WHERE run_id = $1", run).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// All of them.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"SELECT run_id AS "run_id!: RunId", channel, account, chat, thread, external_id FROM drafts ORDER BY run_id"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    rows.into_iter().map(Row::decode).collect()
+}
+
+/// Has this run a draft?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_there(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let there = sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM drafts WHERE run_id = $1) AS "there!: bool""#, run)
+        .fetch_one(&mut *tx)
+        .await?;
+    Ok(there)
+}
+
+/// Has this run left its draft behind: is it over, and is nothing to be sent that takes the draft's place?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_left(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let left = sqlx::query_scalar!(
+        r#"SELECT EXISTS (
+             SELECT 1 FROM drafts d JOIN runs r ON r.id = d.run_id
+             WHERE d.run_id = $1 AND r.state NOT IN ('queued', 'running', 'waiting')
+               AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run_id = d.run_id AND o.takes_draft = 1
+                                 AND o.state IN ('pending', 'sending', 'unknown'))) AS "left!: bool""#,
+        run
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(left)
+}

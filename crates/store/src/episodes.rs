@@ -1,0 +1,131 @@
+//! Episodes from which facts are yet to be drawn, and how far that has come.
+
+use crate::Tx;
+use crate::error::StoreError;
+use hob_core::domain::ids::{EpisodeId, MemoryId, MessageId, UserId};
+use hob_core::domain::memory::Scope;
+
+/// An episode with turns that nobody has gone through for facts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// Its row.
+    pub id: EpisodeId,
+    /// Whose it is.
+    pub scope: Scope,
+    /// Facts were drawn from the first so many turns.
+    pub extracted: i64,
+    /// How many there are.
+    pub turns: i64,
+    /// How often it was tried to draw facts from the next.
+    pub tries: i64,
+}
+
+/// A turn of an episode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// The memory.
+    pub memory: MemoryId,
+    /// Its place in the episode.
+    pub place: i64,
+    /// Who said it, as they are called.
+    pub speaker: String,
+    /// Who said it.
+    pub user: Option<UserId>,
+    /// The message of the history.
+    pub message: Option<MessageId>,
+    /// The words.
+    pub text: String,
+    /// Hob's question that they answer.
+    pub asked: Option<String>,
+    /// The speaker's role, or `import`.
+    pub origin: String,
+    /// When it was said.
+    pub at: i64,
+}
+
+/// Episodes that ended before `before` and are not gone through; those first that ended first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn unread(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Unread>, StoreError> {
+    let unread = sqlx::query_as!(
+        Unread,
+        r#"SELECT id AS "id!: EpisodeId", scope AS "scope!: Scope", extracted, turns, tries FROM episodes
+           WHERE extracted < turns AND ended_at <= $1 ORDER BY ended_at, id LIMIT $2"#,
+        before,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(unread)
+}
+
+/// The turns of an episode after a place, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn turns(tx: &mut Tx, episode: EpisodeId, after: i64, limit: i64) -> Result<Vec<Turn>, StoreError> {
+    let turns = sqlx::query_as!(
+        Turn,
+        r#"SELECT id AS "memory!: MemoryId", place, speaker, user_id AS "user: UserId", message_id AS "message: MessageId",
+                  text, asked, origin, at
+           FROM memories WHERE episode_id = $1 AND place > $2 ORDER BY place LIMIT $3"#,
+        episode,
+        after,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(turns)
+}
+
+/// Notes that it is tried to draw facts from the turns after `from`; none: somebody has done so, else the number of the try.
+///
+/// # Errors
+/// When the database fails.
+pub async fn try_from(tx: &mut Tx, episode: EpisodeId, from: i64) -> Result<Option<i64>, StoreError> {
+    let tries = sqlx::query_scalar!(
+        r#"UPDATE episodes SET tries = tries + 1 WHERE id = $1 AND extracted = $2 RETURNING tries AS "tries!: i64""#,
+        episode,
+        from
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(tries)
+}
+
+/// A try did not count: nobody could be asked.
+///
+/// # Errors
+/// When the database fails.
+pub async fn untry(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE episodes SET tries = max(tries - 1, 0) WHERE id = $1", episode).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// Facts are drawn from the turns after `from` through `through`; false: somebody has done so, or they are forgotten.
+///
+/// # Errors
+/// When the database fails.
+pub async fn advance(tx: &mut Tx, episode: EpisodeId, from: i64, through: i64) -> Result<bool, StoreError> {
+    let moved = sqlx::query!(
+        "UPDATE episodes SET extracted = $3, tries = 0 WHERE id = $1 AND extracted = $2",
+        episode,
+        from,
+        through
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(moved.rows_affected() > 0)
+}
+
+/// Whether a memory is still there.
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_remembered(tx: &mut Tx, memory: MemoryId) -> Result<bool, StoreError> {
+    let found = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM memories WHERE id = $1"#, memory)
+        .fetch_optional(&mut *tx)
+        .await?;
+    Ok(found.is_some())
+}

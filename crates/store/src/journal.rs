@@ -1,0 +1,119 @@
+//! The runs' events, as opaque rows. Only `agent::journal` reads and writes them.
+
+use serde::Serialize;
+
+use crate::Tx;
+use crate::error::StoreError;
+use hob_core::domain::ids::RunId;
+
+/// One stored event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EventRow {
+    /// 1 for a run's first.
+    pub seq: i64,
+    /// What kind of event it is.
+    pub kind: String,
+    /// The version of its encoding.
+    pub version: i64,
+    /// Its bytes.
+    pub body: String,
+    /// When it was committed.
+    pub at: i64,
+}
+
+/// Appends events in one statement. Their numbers must be the next: a second writer of one run fails here.
+///
+/// # Errors
+/// When a number is taken, or the database fails.
+pub async fn append(tx: &mut Tx, run: RunId, events: &[EventRow]) -> Result<(), StoreError> {
+    let events = serde_json::to_string(events).map_err(|error| StoreError::Database(error.to_string()))?;
+    sqlx::query!(
+        "INSERT INTO run_events (run_id, seq, kind, version, body, at)
+         SELECT $1, value ->> 'seq', value ->> 'kind', value ->> 'version', value ->> 'body', value ->> 'at'
+         FROM json_each($2)",
+        run,
+        events
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// A run's events, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(tx: &mut Tx, run: RunId) -> Result<Vec<EventRow>, StoreError> {
+    let events = sqlx::query_as!(
+        EventRow,
+        "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 ORDER BY seq",
+        run
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(events)
+}
+
+/// A run's event of this number.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<EventRow>, StoreError> {
+    let event = sqlx::query_as!(
+        EventRow,
+        "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 AND seq = $2",
+        run,
+        seq
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(event)
+}
+
+/// A run's first event.
+///
+/// # Errors
+/// When the database fails.
+pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<EventRow>, StoreError> {
+    let event = sqlx::query_as!(
+        EventRow,
+        "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 ORDER BY seq LIMIT 1",
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(event)
+}
+
+/// A part of a run's events: after `after`, up to `through`, at most so many, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn part(
+    tx: &mut Tx,
+    run: RunId,
+    (after, through): (i64, i64),
+    limit: i64,
+) -> Result<Vec<EventRow>, StoreError> {
+    let events = sqlx::query_as!(
+        EventRow,
+        "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 AND seq > $2 AND seq <= $3
+         ORDER BY seq LIMIT $4",
+        run,
+        after,
+        through,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(events)
+}
+
+/// The number of a run's last event; 0: it has none.
+///
+/// # Errors
+/// When the database fails.
+pub async fn last(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
+    let last = sqlx::query_scalar!("SELECT seq FROM run_events WHERE run_id = $1 ORDER BY seq DESC LIMIT 1", run);
+    Ok(last.fetch_optional(&mut *tx).await?.unwrap_or(0))
+}

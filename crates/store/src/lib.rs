@@ -1,0 +1,394 @@
+//! SQLite: a file per aggregate, one writer. Journal rows are opaque here: kind, version, bytes.
+//!
+//! Never: a decision about a run. What a row means is said in `agent`.
+//! Start at [`Store`], then [`writer`].
+
+pub mod agents;
+pub mod backup;
+pub mod beginnings;
+pub mod beside;
+pub mod blobs;
+pub mod contents;
+pub mod cursors;
+pub mod drafts;
+pub mod episodes;
+pub mod error;
+pub mod facts;
+pub mod files;
+pub mod footprint;
+pub mod forgetting;
+pub mod grants;
+pub mod groups;
+pub mod held;
+pub mod inbound;
+pub mod inspect;
+pub mod journal;
+pub mod lane;
+pub mod lock;
+pub mod members;
+pub mod memories;
+pub mod memory_calls;
+pub mod memory_pages;
+pub mod messages;
+pub mod model_calls;
+pub mod moved;
+pub mod occurrences;
+pub mod open_runs;
+pub mod operations;
+pub mod outbox;
+pub mod overheard;
+pub mod pairings;
+pub mod parked;
+pub mod people;
+pub mod private_chats;
+pub mod reader;
+pub mod recall;
+pub mod recalled;
+pub mod recorded;
+pub mod recordings;
+pub mod remembered;
+pub mod retention;
+pub mod run_list;
+pub mod runs;
+pub mod schedules;
+pub mod sessions;
+pub mod signals;
+pub mod skills;
+pub mod snapshot;
+pub mod space;
+pub mod spend;
+pub mod summaries;
+pub mod switches;
+pub mod tool_calls;
+pub mod transfer;
+pub mod upkeep;
+pub mod users;
+pub mod vectors;
+pub mod web_chat;
+pub mod web_compat;
+pub mod web_door;
+pub mod why;
+pub mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use jiff::Timestamp;
+use sqlx::migrate::{Migrate, Migrator};
+use sqlx::sqlite::{
+    SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use tokio::sync::Mutex;
+
+use crate::error::StoreError;
+use crate::footprint::Footprint;
+use crate::writer::{Boundary, Manner, Stepped, Work, Writer};
+
+/// Connections that read while the writer writes.
+const READERS: u32 = 4;
+/// How long a statement waits for somebody else's lock on the file, e.g. a backup tool's.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The write-ahead log's pages after which a commit itself folds it into the file: upkeep does so long before, beside the
+/// commits, so that none of them has to wait for it.
+const CHECKPOINT_PAGES: &str = "4000";
+/// The page cache of one connection, in KiB (negative: SQLite's own convention).
+const CACHE_KIB: &str = "-2048";
+/// Rows that SQLite's thread is ahead of who reads them: a whole list in one go, as threads that wait for each other by turns
+/// cost more than the list.
+const ROWS_AHEAD: usize = 1_024;
+
+static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+
+/// A connection within a transaction.
+pub type Tx = SqliteConnection;
+
+/// A named piece of work on the database: a struct with its arguments, so that it can be run again.
+#[async_trait]
+pub trait Statement: Send + Sync + 'static {
+    /// What it gives back.
+    type Output: Send + 'static;
+
+    /// Does it. May be called more than once, each time on a database that has seen nothing of it.
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError>;
+}
+
+/// How statements and the rest of the program share time.
+#[derive(Clone, Default)]
+pub enum Pace {
+    /// SQLite works on its own threads.
+    #[default]
+    Threaded,
+    /// The caller's thread stands still until a statement is done, and `Boundary` sees every commit: for simulations.
+    Lockstep(Arc<dyn Boundary>),
+}
+
+impl Pace {
+    /// Does what only SQLite's threads work on; in lockstep no time passes meanwhile.
+    async fn run<F: Future>(&self, work: F) -> F::Output {
+        match self {
+            Self::Threaded => work.await,
+            Self::Lockstep(_) => futures::executor::block_on(work),
+        }
+    }
+}
+
+/// The database.
+#[derive(Clone)]
+pub struct Store {
+    writer: Writer,
+    readers: Readers,
+    /// Folds the log into the file beside the writer; opened when it is needed.
+    folder: Arc<Mutex<Option<SqliteConnection>>>,
+    path: Arc<Path>,
+    pace: Pace,
+}
+
+/// A statement all of whose queries see the same.
+struct AtOnce<S>(S);
+
+#[async_trait]
+impl<S: Statement> Statement for AtOnce<S> {
+    type Output = S::Output;
+
+    async fn run(&self, tx: &mut Tx) -> Result<S::Output, StoreError> {
+        let mut moment = tx.begin().await?;
+        let output = self.0.run(&mut moment).await?;
+        moment.rollback().await?;
+        Ok(output)
+    }
+}
+
+#[derive(Clone)]
+enum Readers {
+    Pool(SqlitePool),
+    /// In lockstep there is one reader at a time, and no pool with tasks and timers of its own.
+    One(Arc<Mutex<SqliteConnection>>),
+}
+
+impl Store {
+    /// Opens the database file, makes it if there is none, and brings it to this Hob's schema.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or written, is damaged, or was made by a newer Hob.
+    pub async fn open(path: &Path, pace: Pace) -> Result<Self, StoreError> {
+        let options = options(path);
+        let open = async {
+            let mut writing = options.clone().pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
+            // A new file gives pages back by and by; one that is there is made so by `upkeep::shape`. To ask for it would be to
+            // write to it, and it may be another Hob's.
+            if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+                writing = writing.auto_vacuum(SqliteAutoVacuum::Incremental);
+            }
+            let mut writing = writing.connect().await?;
+            migrate(&mut writing, path).await?;
+            upkeep::shape::bring(&mut writing, path).await?;
+            forget_for_good(&mut writing).await?;
+            Ok::<_, StoreError>(writing)
+        };
+        let writing = pace.run(open).await?;
+        let reading = options.clone().read_only(true);
+        let readers = match &pace {
+            // Readers are opened as they are needed: an idle Hob holds one.
+            Pace::Threaded => Readers::Pool(
+                SqlitePoolOptions::new()
+                    .max_connections(READERS)
+                    .min_connections(0)
+                    .test_before_acquire(false)
+                    .connect_lazy_with(reading),
+            ),
+            Pace::Lockstep(_) => Readers::One(Arc::new(Mutex::new(pace.run(reading.connect()).await?))),
+        };
+        let (writer, folder) = (Writer::start(writing, pace.clone()), Arc::default());
+        Ok(Self { writer, readers, folder, path: Arc::from(path), pace })
+    }
+
+    /// Does a step of upkeep once nobody waits for a commit: it ends within so long, or has done nothing
+    /// ([`StoreError::Overlong`]).
+    ///
+    /// # Errors
+    /// When it fails.
+    pub async fn step<S: Statement>(
+        &self,
+        statement: S,
+        manner: Manner,
+        within: Duration,
+    ) -> Result<Stepped<S::Output>, StoreError> {
+        self.writer.step(statement, manner, within).await
+    }
+
+    /// How many groups of writes there were: two looks tell whether it is quiet.
+    #[must_use]
+    pub fn groups(&self) -> u64 {
+        self.writer.watch().groups.load(Ordering::Relaxed)
+    }
+
+    /// Waits until a write fails because the disk is full.
+    pub async fn until_full(&self) {
+        self.writer.watch().full.notified().await;
+    }
+
+    /// Folds as much of the write-ahead log into the file as nobody needs: beside the writer, which need not wait for it.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub async fn fold(&self) -> Result<upkeep::log::Folded, StoreError> {
+        let mut folder = self.folder.lock().await;
+        let work = async {
+            if folder.is_none() {
+                *folder = Some(options(&self.path).create_if_missing(false).connect().await?);
+            }
+            match folder.as_mut() {
+                Some(connection) => upkeep::log::fold(connection).await,
+                None => Err(StoreError::Closed),
+            }
+        };
+        self.pace.run(work).await
+    }
+
+    /// Commits `statement`, perhaps together with others that are waiting, and gives its output once it is durable.
+    ///
+    /// # Errors
+    /// When it fails, panics or cannot be committed: then nothing of it is in the database.
+    pub async fn write<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+        self.writer.submit(statement).await
+    }
+
+    /// Runs `statement` on a reading connection.
+    ///
+    /// # Errors
+    /// When it fails, panics, or tries to write.
+    pub async fn read<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+        let work = async {
+            match &self.readers {
+                Readers::Pool(pool) => statement.run(&mut *pool.acquire().await?).await,
+                Readers::One(connection) => statement.run(&mut *connection.lock().await).await,
+            }
+        };
+        let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;
+        caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
+    }
+
+    /// As [`Store::read`], but on the database as it is at one moment, however many queries `statement` makes.
+    ///
+    /// # Errors
+    /// When it fails, panics, or tries to write.
+    pub async fn look<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+        self.read(AtOnce(statement)).await
+    }
+
+    /// What the writer has done since the start.
+    #[must_use]
+    pub fn work(&self) -> &Arc<Work> {
+        self.writer.done()
+    }
+
+    /// How many statements wait for the writer.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.writer.waiting()
+    }
+
+    /// How much room the database takes, as the file system says.
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        Footprint::of(&self.path)
+    }
+
+    /// Waits for what was submitted, folds the write-ahead log into the file, and closes it.
+    pub async fn close(&self) {
+        // The last one to close folds the log into the file, and only the writer may.
+        if let Readers::Pool(pool) = &self.readers {
+            pool.close().await;
+        }
+        if let Some(folder) = self.folder.lock().await.take() {
+            self.pace.run(close(folder)).await;
+        }
+        self.writer.close().await;
+    }
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .pragma("cache_size", CACHE_KIB)
+        .pragma("secure_delete", "ON")
+        // What is sorted or set aside meanwhile leaves no trace in /var/tmp, and a container need not have a place for it.
+        .pragma("temp_store", "MEMORY")
+        .row_buffer_size(ROWS_AHEAD)
+        .statement_cache_capacity(128)
+}
+
+/// Applies the migrations that this file has not seen, after making sure that it is not from a newer Hob.
+async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let table = "_sqlx_migrations";
+    connection.ensure_migrations_table(table).await.map_err(StoreError::from_migrate)?;
+    let applied = connection.list_applied_migrations(table).await.map_err(StoreError::from_migrate)?;
+    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let found = applied.iter().map(|migration| migration.version).max().unwrap_or(0);
+    if found > known {
+        return Err(StoreError::Newer { found, known });
+    }
+    snapshot::before_migration(connection, path).await?;
+    MIGRATIONS.run(connection).await.map_err(StoreError::from_migrate)
+}
+
+/// The full-text indexes.
+const INDEXES: [&str; 2] = ["memories_fts", "facts_fts"];
+
+/// What is deleted is overwritten, in the file and in the full-text indexes, which keep deleted words otherwise.
+async fn forget_for_good(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    for index in INDEXES {
+        let secure = format!("INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', 1)");
+        sqlx::query(sqlx::AssertSqlSafe(secure)).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// The stored form of a time.
+#[must_use]
+pub fn millis(at: Timestamp) -> i64 {
+    at.as_millisecond()
+}
+
+/// A statement that checks the whole file.
+#[derive(Debug)]
+pub struct IntegrityCheck;
+
+#[async_trait]
+impl Statement for IntegrityCheck {
+    type Output = String;
+
+    async fn run(&self, tx: &mut Tx) -> Result<String, StoreError> {
+        Ok(sqlx::query_scalar::<_, String>("PRAGMA quick_check").fetch_one(&mut *tx).await?)
+    }
+}
+
+impl Store {
+    /// Closes a connection that only a test opened.
+    #[doc(hidden)]
+    pub async fn raw(path: &Path) -> Result<SqliteConnection, StoreError> {
+        let connection = options(path).connect().await?;
+        Ok(connection)
+    }
+}
+
+/// Closes `connection` in good order.
+pub(crate) async fn close(connection: SqliteConnection) {
+    if let Err(error) = connection.close().await {
+        tracing::debug!(%error, "the database did not close in good order; its log is replayed at the next start");
+    }
+}

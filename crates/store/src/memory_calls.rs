@@ -1,0 +1,121 @@
+//! Calls of a model on memory's behalf, outside any run, and what they cost (row N10).
+
+use crate::Tx;
+use crate::error::StoreError;
+use crate::model_calls::CallEnd;
+use crate::spend::{self, Spent};
+use hob_core::domain::ids::UserId;
+
+/// A call about to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewCall<'a> {
+    /// Who pays.
+    pub user: UserId,
+    /// `extraction`, `consolidation` or `embedding`.
+    pub purpose: &'static str,
+    /// Whom it asks.
+    pub model: &'a str,
+    /// The tokens it will read, as counted here.
+    pub estimate: i64,
+    /// What is set aside for it, in nano-dollars.
+    pub reserved: i64,
+    /// When, in Unix milliseconds.
+    pub at: i64,
+}
+
+/// Records that a model is about to be asked; gives the call's row.
+///
+/// # Errors
+/// When the database fails.
+pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
+    // The tokens it is expected to read stand in for those it read, until that is known.
+    let id = sqlx::query_scalar!(
+        r#"INSERT INTO memory_calls (user_id, purpose, model, state, input_tokens, reserved, asked_at)
+           VALUES ($1, $2, $3, 'asked', $4, $5, $6) RETURNING id AS "id!""#,
+        call.user,
+        call.purpose,
+        call.model,
+        call.estimate,
+        call.reserved,
+        call.at
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(id)
+}
+
+/// Records how an open call came out, and adds it to the sums; false: it was not open.
+///
+/// # Errors
+/// When the database fails.
+pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool, StoreError> {
+    let ended = sqlx::query!(
+        r#"UPDATE memory_calls SET state = $2, input_tokens = $3, output_tokens = $4, cached_tokens = $5, cost = $6,
+               error = $7, ended_at = $8
+           WHERE id = $1 AND state = 'asked' RETURNING model AS "model!", user_id AS "user: UserId""#,
+        call,
+        end.state,
+        end.input_tokens,
+        end.output_tokens,
+        end.cached_tokens,
+        end.cost,
+        end.error,
+        at
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some(ended) = ended else { return Ok(false) };
+    let Some(user) = ended.user else { return Ok(true) };
+    let spent = Spent {
+        calls: i64::from(!end.skipped),
+        unpriced: i64::from(end.cost.is_none() && end.state != "failed"),
+        input_tokens: end.input_tokens,
+        output_tokens: end.output_tokens,
+        cached_tokens: end.cached_tokens,
+        cache_write_tokens: end.cache_write_tokens,
+        reasoning_tokens: end.reasoning_tokens,
+        cost: end.cost.unwrap_or(0),
+        prefix_breaks: 0,
+    };
+    spend::add(tx, at, user, &ended.model, &spent).await?;
+    Ok(true)
+}
+
+/// An open call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenCall {
+    /// Its row.
+    pub id: i64,
+    /// Who was asked.
+    pub model: String,
+    /// The tokens it was expected to read.
+    pub estimate: i64,
+}
+
+/// The calls that are open.
+///
+/// # Errors
+/// When the database fails.
+pub async fn open(tx: &mut Tx) -> Result<Vec<OpenCall>, StoreError> {
+    let calls = sqlx::query_as!(
+        OpenCall,
+        r#"SELECT id AS "id!", model, input_tokens AS estimate FROM memory_calls WHERE state = 'asked' ORDER BY id"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(calls)
+}
+
+/// How many calls to draw facts were begun since a time.
+///
+/// # Errors
+/// When the database fails.
+pub async fn since(tx: &mut Tx, since: i64) -> Result<i64, StoreError> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!: i64" FROM memory_calls WHERE asked_at >= $1 AND purpose <> 'embedding'"#,
+        since
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(count)
+}

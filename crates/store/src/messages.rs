@@ -1,0 +1,203 @@
+//! A conversation's history.
+
+use crate::Tx;
+use crate::error::StoreError;
+use hob_core::domain::ids::{MessageId, RunId, SessionId, UserId};
+
+/// A message about to be added.
+#[derive(Debug, Clone)]
+pub struct NewMessage<'a> {
+    /// Its session.
+    pub session: SessionId,
+    /// The run it was said in.
+    pub run: RunId,
+    /// `user`, `assistant` or `tool`.
+    pub role: &'static str,
+    /// Who said it, where a person did.
+    pub user: Option<UserId>,
+    /// The message, encoded.
+    pub body: &'a str,
+    /// The words in it.
+    pub text: &'a str,
+    /// How many tokens it is, as counted here.
+    pub tokens: i64,
+    /// What its run had read by then that nobody vouches for, as stored.
+    pub taint: Option<&'a str>,
+    /// When.
+    pub at: i64,
+}
+
+/// Adds a message at the end of its session.
+///
+/// # Errors
+/// When the database fails.
+pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, StoreError> {
+    let id = sqlx::query_scalar!(
+        r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, taint, at)
+           SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM sessions WHERE id = $1
+           RETURNING id AS "id!: MessageId""#,
+        new.session,
+        new.run,
+        new.role,
+        new.user,
+        new.body,
+        new.text,
+        new.tokens,
+        new.taint,
+        new.at
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(id)
+}
+
+/// What was said last in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastWords {
+    /// `user` or `assistant`.
+    pub role: String,
+    /// The words.
+    pub text: String,
+    /// The run they were said in.
+    pub run: RunId,
+    /// What that run had read by then that nobody vouches for, as stored.
+    pub taint: Option<String>,
+    /// When.
+    pub at: i64,
+}
+
+/// The last words of a person or of Hob since the conversation began afresh.
+///
+/// # Errors
+/// When the database fails.
+pub async fn last_words(tx: &mut Tx, session: SessionId) -> Result<Option<LastWords>, StoreError> {
+    let last = sqlx::query_as!(
+        LastWords,
+        r#"SELECT role, text, run_id AS "run!: RunId", taint, at FROM messages
+           WHERE session_id = $1 AND ordinal > (SELECT context_from FROM sessions WHERE id = $1)
+             AND pruned = 0 AND role <> 'tool' AND text <> ''
+           ORDER BY ordinal DESC LIMIT 1"#,
+        session
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(last)
+}
+
+/// A person's words, or Hob's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// Their place in the conversation.
+    pub ordinal: i64,
+    /// The words.
+    pub text: String,
+    /// What the run had read by then that nobody vouches for, as stored.
+    pub taint: Option<String>,
+}
+
+/// The latest words of one role, the newest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn latest(tx: &mut Tx, session: SessionId, role: &str, limit: i64) -> Result<Vec<Words>, StoreError> {
+    let words = sqlx::query_as!(
+        Words,
+        "SELECT ordinal, text, taint FROM messages WHERE session_id = $1 AND role = $2 ORDER BY ordinal DESC LIMIT $3",
+        session,
+        role,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(words)
+}
+
+/// A stored message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageRow {
+    /// Its row.
+    pub id: MessageId,
+    /// Its place in the conversation.
+    pub ordinal: i64,
+    /// The message, encoded.
+    pub body: String,
+    /// Who said it, where a person did.
+    pub user: Option<UserId>,
+    /// How they are called.
+    pub author: Option<String>,
+    /// Whose message the run answers that it was said in.
+    pub run_user: UserId,
+    /// How many tokens it is, as counted here; none: it was not counted.
+    pub tokens: Option<i64>,
+    /// What its run had read by then that nobody vouches for, as stored.
+    pub taint: Option<String>,
+}
+
+/// The messages from one ordinal through another, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> Result<Vec<MessageRow>, StoreError> {
+    let rows = sqlx::query_as!(
+        MessageRow,
+        r#"SELECT m.id AS "id!: MessageId", m.ordinal, m.body, m.user_id AS "user: UserId", u.name AS "author?",
+                  r.user_id AS "run_user!: UserId", m.tokens, m.taint
+           FROM messages m JOIN runs r ON r.id = m.run_id LEFT JOIN users u ON u.id = m.user_id
+           WHERE m.session_id = $1 AND m.ordinal BETWEEN $2 AND $3 AND m.pruned = 0 ORDER BY m.ordinal"#,
+        session,
+        from,
+        through
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows)
+}
+
+/// What a run had read at its last message that nobody vouches for, as stored; none: nothing.
+///
+/// # Errors
+/// When the database fails.
+pub async fn taint_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreError> {
+    let taint = sqlx::query_scalar!(
+        r#"SELECT taint AS "taint!: String" FROM messages WHERE run_id = $1 AND taint IS NOT NULL
+           ORDER BY id DESC LIMIT 1"#,
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(taint)
+}
+
+/// Leaves a run's messages, after this ordinal, out of what models read (row E14).
+///
+/// # Errors
+/// When the database fails.
+pub async fn prune(tx: &mut Tx, session: SessionId, run: RunId, after: i64) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE messages SET pruned = 1 WHERE session_id = $1 AND ordinal > $2 AND run_id = $3",
+        session,
+        after,
+        run
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// The ordinal of the `n`th newest of a session's messages after this ordinal that models still read.
+///
+/// # Errors
+/// When the database fails.
+pub async fn nth_newest(tx: &mut Tx, session: SessionId, after: i64, n: i64) -> Result<Option<i64>, StoreError> {
+    let skipped = (n - 1).max(0);
+    let ordinal = sqlx::query_scalar!(
+        r#"SELECT ordinal FROM messages WHERE session_id = $1 AND ordinal > $2 AND pruned = 0
+           ORDER BY ordinal DESC LIMIT 1 OFFSET $3"#,
+        session,
+        after,
+        skipped
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(ordinal)
+}

@@ -1,0 +1,268 @@
+//! Every call of a model and what it cost (row C8), as the journal projects it.
+
+use crate::Tx;
+use crate::error::StoreError;
+use crate::spend::{self, Spent};
+use hob_core::domain::ids::{RunId, SessionId, UserId};
+
+/// A call about to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCall<'a> {
+    /// The run that makes it.
+    pub run: RunId,
+    /// The number of the event that starts it.
+    pub asked_seq: i64,
+    /// Whom.
+    pub model: &'a str,
+    /// In which conversation.
+    pub session: SessionId,
+    /// For whom.
+    pub user: UserId,
+    /// The tokens it will read, as counted here, before calibration.
+    pub estimate: i64,
+    /// What is set aside for it, in nano-dollars.
+    pub reserved: i64,
+    /// Why the provider's cache cannot help, where that is known beforehand.
+    pub prefix_break: Option<&'a str>,
+    /// When, in Unix milliseconds.
+    pub at: i64,
+}
+
+/// Records that a model is about to be asked.
+///
+/// # Errors
+/// When the database fails.
+pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<(), StoreError> {
+    sqlx::query!(
+        "INSERT INTO model_calls
+             (run_id, asked_seq, model, state, session_id, user_id, estimate, reserved, prefix_break, asked_at)
+         VALUES ($1, $2, $3, 'asked', $4, $5, $6, $7, $8, $9)",
+        call.run,
+        call.asked_seq,
+        call.model,
+        call.session,
+        call.user,
+        call.estimate,
+        call.reserved,
+        call.prefix_break,
+        call.at
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// How a call came out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallEnd {
+    /// `answered`, `failed`, `lost` or `dropped`.
+    pub state: &'static str,
+    /// Nobody was asked: the model rests.
+    pub skipped: bool,
+    /// Tokens read; an estimate for a lost or dropped call.
+    pub input_tokens: i64,
+    /// Tokens written.
+    pub output_tokens: i64,
+    /// Of those read, from the provider's cache.
+    pub cached_tokens: i64,
+    /// Of those read, written to the provider's cache.
+    pub cache_write_tokens: i64,
+    /// Of those written, thinking.
+    pub reasoning_tokens: i64,
+    /// What it cost, in nano-dollars; none: its price is not known.
+    pub cost: Option<i64>,
+    /// From sending to the end, in milliseconds, where there was an end.
+    pub latency_ms: Option<i64>,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+/// Records how the open call of a run came out, and adds it to the sums; a run has at most one.
+///
+/// # Errors
+/// When the database fails.
+pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<(), StoreError> {
+    let ended = sqlx::query!(
+        r#"UPDATE model_calls SET state = $1, input_tokens = $2, output_tokens = $3, cached_tokens = $4,
+               cache_write_tokens = $5, reasoning_tokens = $6, cost = $7, latency_ms = $8, error = $9, ended_at = $10
+           WHERE run_id = $11 AND state = 'asked'
+           RETURNING model AS "model!", user_id AS "user: UserId", prefix_break IS NOT NULL AS "breaks!: i64""#,
+        end.state,
+        end.input_tokens,
+        end.output_tokens,
+        end.cached_tokens,
+        end.cache_write_tokens,
+        end.reasoning_tokens,
+        end.cost,
+        end.latency_ms,
+        end.error,
+        at,
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some((ended, user)) = ended.and_then(|ended| ended.user.map(|user| (ended, user))) else {
+        return Ok(());
+    };
+    let spent = Spent {
+        calls: i64::from(!end.skipped),
+        unpriced: i64::from(end.cost.is_none() && end.state != "failed"),
+        input_tokens: end.input_tokens,
+        output_tokens: end.output_tokens,
+        cached_tokens: end.cached_tokens,
+        cache_write_tokens: end.cache_write_tokens,
+        reasoning_tokens: end.reasoning_tokens,
+        cost: end.cost.unwrap_or(0),
+        prefix_breaks: ended.breaks,
+    };
+    spend::add(tx, at, user, &ended.model, &spent).await
+}
+
+/// A call of the past: what was counted here, and what the provider counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Counted here.
+    pub estimate: i64,
+    /// By the provider.
+    pub reported: i64,
+}
+
+/// The latest answered calls of a model, the newest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn latest_counts(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<Counted>, StoreError> {
+    let counts = sqlx::query_as!(
+        Counted,
+        r#"SELECT estimate AS "estimate!: i64", input_tokens AS "reported!: i64" FROM model_calls
+           WHERE model = $1 AND state = 'answered' AND estimate > 0 AND input_tokens > 0
+           ORDER BY asked_at DESC LIMIT $2"#,
+        model,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(counts)
+}
+
+/// How often a provider's cache could not go on, for one reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrefixBreak {
+    /// Why.
+    pub reason: String,
+    /// How often.
+    pub count: i64,
+}
+
+/// Why providers' caches could not go on since a time, for one person's calls or for all; the most frequent first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn prefix_breaks(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Vec<PrefixBreak>, StoreError> {
+    let breaks = sqlx::query_as!(
+        PrefixBreak,
+        r#"SELECT prefix_break AS "reason!", count(*) AS "count!: i64" FROM model_calls
+           WHERE asked_at >= $1 AND prefix_break IS NOT NULL AND ($2 IS NULL OR user_id = $2)
+           GROUP BY prefix_break ORDER BY count(*) DESC, prefix_break"#,
+        since,
+        user
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(breaks)
+}
+
+/// What the calls of a person's run and of all agents that work for it cost, without what is only set aside, in nano-dollars.
+///
+/// # Errors
+/// When the database fails.
+pub async fn cost_of_run(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
+    let cost = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64" FROM model_calls
+           WHERE run_id IN (SELECT $1 UNION ALL SELECT id FROM runs WHERE root_run = $1)"#,
+        run
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(cost)
+}
+
+/// What is set aside for the open calls of a person's run and of all agents that work for it, in nano-dollars.
+///
+/// # Errors
+/// When the database fails.
+pub async fn reserved_by_run(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
+    let reserved = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(reserved), 0) AS "reserved!: i64" FROM model_calls
+           WHERE run_id IN (SELECT $1 UNION ALL SELECT id FROM runs WHERE root_run = $1) AND state = 'asked'"#,
+        run
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(reserved)
+}
+
+/// What the calls that were begun since a time cost, memory's and recordings' too, without what is only set aside, in nano-dollars.
+///
+/// # Errors
+/// When the database fails.
+pub async fn cost_since(tx: &mut Tx, since: i64) -> Result<i64, StoreError> {
+    let cost = sqlx::query_scalar!(
+        r#"SELECT (SELECT coalesce(sum(cost), 0) FROM model_calls WHERE asked_at >= $1)
+                + (SELECT coalesce(sum(cost), 0) FROM memory_calls WHERE asked_at >= $1)
+                + (SELECT coalesce(sum(cost), 0) FROM recordings WHERE asked_at >= $1) AS "cost!: i64""#,
+        since
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(cost)
+}
+
+/// What is set aside for the calls that are open, memory's and recordings' too, of one person or of all, in nano-dollars.
+///
+/// # Errors
+/// When the database fails.
+pub async fn reserved(tx: &mut Tx, user: Option<UserId>) -> Result<i64, StoreError> {
+    let reserved = sqlx::query_scalar!(
+        r#"SELECT (SELECT coalesce(sum(reserved), 0) FROM model_calls
+                   WHERE state = 'asked' AND ($1 IS NULL OR user_id = $1))
+                + (SELECT coalesce(sum(reserved), 0) FROM memory_calls
+                   WHERE state = 'asked' AND ($1 IS NULL OR user_id = $1))
+                + (SELECT coalesce(sum(reserved), 0) FROM recordings
+                   WHERE state = 'asked' AND ($1 IS NULL OR user_id = $1)) AS "reserved!: i64""#,
+        user
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(reserved)
+}
+
+/// The tokens that one person's calls since a time have read and written, without those that are open.
+///
+/// # Errors
+/// When the database fails.
+pub async fn tokens_since(tx: &mut Tx, user: UserId, since: i64) -> Result<i64, StoreError> {
+    let tokens = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(input_tokens + output_tokens), 0) AS "tokens!: i64" FROM model_calls
+           WHERE user_id = $1 AND asked_at >= $2"#,
+        user,
+        since
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(tokens)
+}
+
+/// The tokens that one person's open calls are expected to read.
+///
+/// # Errors
+/// When the database fails.
+pub async fn open_tokens(tx: &mut Tx, user: UserId) -> Result<i64, StoreError> {
+    let tokens = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(estimate), 0) AS "tokens!: i64" FROM model_calls WHERE state = 'asked' AND user_id = $1"#,
+        user
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(tokens)
+}

@@ -1,0 +1,120 @@
+//! The instants of schedules, and what came of each (row N13): one row, claimed once.
+
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::{Tx, millis};
+use hob_core::domain::ids::{RunId, ScheduleId};
+
+/// What came of an instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OccurrenceRow {
+    /// When it was due, in Unix milliseconds.
+    pub due_at: i64,
+    /// `queued`, `done`, `failed`, `stopped`, `missed` or `skipped`.
+    pub state: String,
+    /// Its run.
+    pub run: Option<RunId>,
+}
+
+/// Was this instant claimed already?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_claimed(tx: &mut Tx, id: ScheduleId, due: Timestamp) -> Result<bool, StoreError> {
+    let due = millis(due);
+    let found = sqlx::query_scalar!(
+        r#"SELECT 1 AS "one!: i64" FROM occurrences WHERE schedule_id = $1 AND due_at = $2"#,
+        id,
+        due
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found.is_some())
+}
+
+/// Claims an instant: `queued` with its run, `missed` or `skipped` without.
+///
+/// # Errors
+/// When it is claimed already, or the database fails.
+pub async fn claim(
+    tx: &mut Tx,
+    id: ScheduleId,
+    due: Timestamp,
+    (state, run): (&str, Option<RunId>),
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (due, now) = (millis(due), millis(now));
+    sqlx::query!(
+        "INSERT INTO occurrences (schedule_id, due_at, state, run_id, claimed_at) VALUES ($1, $2, $3, $4, $5)",
+        id,
+        due,
+        state,
+        run,
+        now
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Is a run of it queued or at work?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_open(tx: &mut Tx, id: ScheduleId) -> Result<bool, StoreError> {
+    let found = sqlx::query_scalar!(
+        r#"SELECT 1 AS "one!: i64" FROM occurrences WHERE schedule_id = $1 AND state = 'queued' LIMIT 1"#,
+        id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found.is_some())
+}
+
+/// What came of its last instants, the newest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn history(tx: &mut Tx, id: ScheduleId, limit: i64) -> Result<Vec<OccurrenceRow>, StoreError> {
+    let rows = sqlx::query_as!(
+        OccurrenceRow,
+        r#"SELECT due_at, state, run_id AS "run: RunId" FROM occurrences
+           WHERE schedule_id = $1 ORDER BY due_at DESC LIMIT $2"#,
+        id,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows)
+}
+
+/// Was the schedule that this run is of taken away since it was claimed?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_called_off(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let found = sqlx::query_scalar!(
+        r#"SELECT 1 AS "one!: i64" FROM occurrences o CROSS JOIN schedules s ON s.id = o.schedule_id
+           WHERE o.run_id = $1 AND s.state = 'removed'"#,
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found.is_some())
+}
+
+/// The runs of what this run has had scheduled, where nothing more will come of it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn runs_of_done(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(
+        r#"SELECT o.run_id AS "run!: RunId" FROM schedules s CROSS JOIN occurrences o ON o.schedule_id = s.id
+           WHERE s.run_id = $1 AND s.state IN ('done', 'removed') AND o.run_id IS NOT NULL ORDER BY o.run_id"#,
+        run
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}

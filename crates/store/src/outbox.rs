@@ -1,0 +1,507 @@
+//! What is to be said, until it is said. States: pending · sending · unknown · delivered · failed · abandoned.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::{Tx, drafts, files, held, inbound, millis};
+use hob_core::domain::ids::{FileId, OutboxId, RunId, SessionId};
+use hob_core::domain::inbound::{ChannelKind, Conversation};
+use hob_core::domain::outgoing::{Choice, Destination, Enclosed, Outgoing, Replaces};
+use hob_core::render::Piece;
+
+/// A chunk about to be queued.
+#[derive(Debug, Clone)]
+pub struct NewChunk<'a> {
+    /// What it is the delivery of.
+    pub key: &'a str,
+    /// Its session.
+    pub session: SessionId,
+    /// Its run, if any.
+    pub run: Option<RunId>,
+    /// Where to.
+    pub destination: &'a Destination,
+    /// The words, within the platform's limit.
+    pub piece: &'a Piece,
+    /// Buttons under it.
+    pub choices: &'a [Choice],
+    /// The file that goes out.
+    pub file: Option<FileId>,
+    /// What it is in its run's talk.
+    pub part: Part<'a>,
+}
+
+/// What a chunk is in its run's talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Words that stand by themselves.
+    Words,
+    /// The run's last word, or its beginning: it takes the place of the run's draft.
+    Reply,
+    /// The run's question of this number, with the buttons.
+    Question(u32),
+    /// It takes the place of the message of the chunk with this key, or is done without.
+    Instead(&'a str),
+}
+
+/// Queues a chunk; the same thing said is queued once.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let place = &new.destination.conversation;
+    let channel = place.channel.as_str();
+    let choices = serde_json::to_string(new.choices).map_err(|error| StoreError::Database(error.to_string()))?;
+    let now = millis(now);
+    let takes_draft = new.part == Part::Reply;
+    let (question, replaces) = match new.part {
+        Part::Question(number) => (Some(number), None),
+        Part::Instead(key) => (None, Some(key)),
+        Part::Words | Part::Reply => (None, None),
+    };
+    sqlx::query!(
+        "INSERT INTO outbox
+           (key, session_id, run_id, channel, account, chat, thread, reply_to, text, choices, state, next_attempt_at, created_at,
+            file_id, markup, takes_draft, question, replaces_key)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11, $12, $13, $14, $15, $16)
+         ON CONFLICT (key) DO NOTHING",
+        new.key,
+        new.session,
+        new.run,
+        channel,
+        place.account,
+        place.chat,
+        place.thread,
+        new.destination.reply_to,
+        new.piece.text,
+        choices,
+        now,
+        new.file,
+        new.piece.markup,
+        takes_draft,
+        question,
+        replaces
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// A chunk that waits, with what the delivery needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The message.
+    pub message: Outgoing,
+    /// Its session.
+    pub session: SessionId,
+    /// Attempts so far.
+    pub attempts: i64,
+    /// Not before.
+    pub next_attempt_at: i64,
+    /// When it was queued.
+    pub created_at: i64,
+    /// It takes the place of its run's draft, if there is one.
+    pub takes_draft: bool,
+}
+
+struct Row {
+    id: OutboxId,
+    session_id: SessionId,
+    run_id: Option<RunId>,
+    channel: String,
+    account: String,
+    chat: String,
+    thread: Option<String>,
+    reply_to: Option<String>,
+    text: String,
+    markup: Option<String>,
+    choices: String,
+    attempts: i64,
+    may_repeat: bool,
+    next_attempt_at: i64,
+    created_at: i64,
+    file_id: Option<FileId>,
+    takes_draft: bool,
+    replaces_key: Option<String>,
+}
+
+impl Row {
+    fn decode(self) -> Result<Waiting, StoreError> {
+        let id = self.id;
+        let bad = |what: String| StoreError::Inconsistent { table: "outbox", id: id.to_string(), what };
+        let channel: ChannelKind = self.channel.parse().map_err(|error| bad(format!("{error}")))?;
+        let choices: Vec<Choice> = serde_json::from_str(&self.choices).map_err(|error| bad(error.to_string()))?;
+        let conversation = Conversation { channel, account: self.account, chat: self.chat, thread: self.thread };
+        let message = Outgoing {
+            id,
+            destination: Destination { conversation, reply_to: self.reply_to },
+            run: self.run_id,
+            text: self.text,
+            markup: self.markup,
+            replaces: None,
+            envelope: None,
+            choices,
+            file: None,
+            may_repeat: self.may_repeat,
+        };
+        Ok(Waiting {
+            message,
+            session: self.session_id,
+            attempts: self.attempts,
+            next_attempt_at: self.next_attempt_at,
+            created_at: self.created_at,
+            takes_draft: self.takes_draft,
+        })
+    }
+}
+
+/// The first open chunk of a session, which all others of it wait for, so that order is kept.
+///
+/// # Errors
+/// When the database fails.
+pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<Waiting>, StoreError> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"SELECT id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
+                  channel, account, chat, thread, reply_to, text, markup, choices, attempts, may_repeat AS "may_repeat!: bool",
+                  next_attempt_at, created_at, file_id AS "file_id: FileId", takes_draft AS "takes_draft!: bool", replaces_key
+           FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown') ORDER BY id LIMIT 1"#,
+        session
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    row.map(Row::decode).transpose()
+}
+
+/// The sessions with open chunks.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_open_sessions(tx: &mut Tx) -> Result<Vec<(SessionId, String)>, StoreError> {
+    let rows = sqlx::query!(
+        r#"SELECT DISTINCT session_id AS "session!: SessionId", channel FROM outbox
+           WHERE state IN ('pending', 'sending', 'unknown')"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.session, row.channel)).collect())
+}
+
+/// Takes the first open chunk of a session if it may go out now: from here on its outcome may be lost.
+///
+/// One that is taken while it counts as being sent was lost on an earlier attempt: it may arrive twice.
+///
+/// # Errors
+/// When the database fails.
+pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Option<Waiting>, StoreError> {
+    while let Some(mut row) = take_row(tx, session, due).await? {
+        let (id, file, replaces_key) = (row.id, row.file_id, row.replaces_key.take());
+        let mut waiting = row.decode()?;
+        if let Some(key) = replaces_key {
+            let Some(external_id) = external_id(tx, &key).await? else {
+                // What it was to take the place of never arrived, or has no name: there is nothing to be changed.
+                settle(tx, id, &Attempt::Delivered { external_id: None }, due.now).await?;
+                continue;
+            };
+            waiting.message.replaces = Some(Replaces { external_id, or_send: false });
+        }
+        let Destination { conversation, reply_to } = &waiting.message.destination;
+        if conversation.channel == ChannelKind::Email {
+            waiting.message.envelope = match held::addressed(tx, waiting.message.id).await? {
+                Some(envelope) => Some(envelope),
+                None => inbound::envelope(tx, conversation, reply_to.as_deref()).await?,
+            };
+        }
+        if let Some(file) = file {
+            waiting.message.file = files::find(tx, file).await?.map(enclosed);
+        }
+        return Ok(Some(waiting));
+    }
+    Ok(None)
+}
+
+/// The platform's id of a chunk that was delivered.
+async fn external_id(tx: &mut Tx, key: &str) -> Result<Option<String>, StoreError> {
+    let found = sqlx::query_scalar!("SELECT external_id FROM outbox WHERE key = $1 AND state = 'delivered'", key)
+        .fetch_optional(&mut *tx)
+        .await?;
+    Ok(found.flatten())
+}
+
+async fn take_row(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Option<Row>, StoreError> {
+    let (now, oldest) = (millis(due.now), millis(due.oldest));
+    let row = sqlx::query_as!(
+        Row,
+        r#"UPDATE outbox SET may_repeat = max(may_repeat, state = 'sending'), state = 'sending', attempts = attempts + 1
+           WHERE id = (SELECT id FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown')
+                       ORDER BY id LIMIT 1)
+             AND (attempts = 0 OR created_at >= $3)
+             AND (attempts = 0 OR next_attempt_at <= $2 OR (id = $4 AND next_attempt_at = $5))
+           RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
+                     channel, account, chat, thread, reply_to, text, markup, choices, attempts,
+                     may_repeat AS "may_repeat!: bool", next_attempt_at, created_at,
+                     file_id AS "file_id: FileId", takes_draft AS "takes_draft!: bool", replaces_key"#,
+        session,
+        now,
+        oldest,
+        due.waited,
+        due.waited_at
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(row)
+}
+
+fn enclosed(file: files::FileRecord) -> Enclosed {
+    let files::FileRecord { id, name, mime, bytes, hash, .. } = file;
+    Enclosed { id, name, mime, bytes: u64::try_from(bytes).unwrap_or(0), hash, path: PathBuf::new() }
+}
+
+/// When a chunk may go out: what was never tried at once, the rest at its time.
+#[derive(Debug, Clone, Copy)]
+pub struct Due {
+    /// By the wall clock.
+    pub now: Timestamp,
+    /// What is older is not tried again.
+    pub oldest: Timestamp,
+    /// This one's time has come by the clock that never jumps …
+    pub waited: Option<OutboxId>,
+    /// … if it was this time.
+    pub waited_at: Option<i64>,
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attempt {
+    /// The platform has it.
+    Delivered {
+        /// Its id there.
+        external_id: Option<String>,
+    },
+    /// Again, not before.
+    Again {
+        /// When.
+        at: Timestamp,
+        /// Nobody knows whether this attempt arrived.
+        unknown: bool,
+        /// Why.
+        why: String,
+    },
+    /// The platform will never take it.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// Hob gives up.
+    Abandoned {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Records what came of an attempt. False: nothing else of its session is open.
+///
+/// # Errors
+/// When the database fails.
+pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp) -> Result<bool, StoreError> {
+    let now = millis(now);
+    match attempt {
+        Attempt::Delivered { external_id } => {
+            let delivered = sqlx::query!(
+                r#"UPDATE outbox SET state = 'delivered', external_id = $1, error = NULL, ended_at = $2 WHERE id = $3
+                   RETURNING
+                     CASE WHEN takes_draft = 1 AND EXISTS (SELECT 1 FROM drafts d WHERE d.run_id = outbox.run_id)
+                       THEN run_id END AS "run: RunId",
+                     EXISTS (SELECT 1 FROM outbox o WHERE o.session_id = outbox.session_id AND o.id <> outbox.id
+                             AND o.state IN ('pending', 'sending', 'unknown')) AS "more!: bool""#,
+                external_id,
+                now,
+                id
+            )
+            .fetch_optional(&mut *tx)
+            .await?;
+            if let Some(run) = delivered.as_ref().and_then(|row| row.run) {
+                drafts::remove(tx, run).await?;
+            }
+            return Ok(delivered.is_none_or(|row| row.more));
+        }
+        Attempt::Again { at, unknown, why } => {
+            let (state, at) = (if *unknown { "unknown" } else { "pending" }, millis(*at));
+            sqlx::query!(
+                "UPDATE outbox SET state = $1, may_repeat = max(may_repeat, CAST($2 AS INTEGER)), next_attempt_at = $3, error = $4
+                 WHERE id = $5",
+                state,
+                unknown,
+                at,
+                why,
+                id
+            )
+            .execute(&mut *tx)
+            .await?;
+        }
+        Attempt::Failed { why } | Attempt::Abandoned { why } => {
+            let state = if matches!(attempt, Attempt::Failed { .. }) { "failed" } else { "abandoned" };
+            // What may have arrived may stand where the draft did: then it is no draft that could be taken back.
+            let may_stand_for = sqlx::query_scalar!(
+                r#"UPDATE outbox SET state = $1, error = $2, ended_at = $3 WHERE id = $4
+                   RETURNING CASE WHEN takes_draft = 1 AND may_repeat = 1 THEN run_id END AS "run: RunId""#,
+                state,
+                why,
+                now,
+                id
+            )
+            .fetch_optional(&mut *tx)
+            .await?;
+            if let Some(run) = may_stand_for.flatten() {
+                drafts::remove(tx, run).await?;
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// At the start: what an earlier process was sending when it died has an unknown outcome.
+///
+/// # Errors
+/// When the database fails.
+pub async fn sweep(tx: &mut Tx) -> Result<u64, StoreError> {
+    let done = sqlx::query!(
+        "UPDATE outbox SET state = 'unknown', may_repeat = 1
+         WHERE state = 'sending' AND state IN ('pending', 'sending', 'unknown')"
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// A line of `/status` about the outbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateCount {
+    /// The state.
+    pub state: String,
+    /// How many.
+    pub count: i64,
+    /// When the oldest was queued.
+    pub oldest: i64,
+}
+
+/// Counts what is not delivered: open chunks, and those given up since `since`.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count(tx: &mut Tx, since: Timestamp) -> Result<Vec<StateCount>, StoreError> {
+    let since = millis(since);
+    let counts = sqlx::query_as!(
+        StateCount,
+        r#"SELECT state AS "state!", count(*) AS "count!: i64", min(created_at) AS "oldest!: i64" FROM (
+             SELECT state, created_at FROM outbox WHERE state IN ('pending', 'sending', 'unknown')
+             UNION ALL
+             SELECT iif(EXISTS (SELECT 1 FROM held_letters h WHERE h.outbox_id = outbox.id AND h.state = 'held'), 'held', state),
+                    created_at
+             FROM outbox WHERE state IN ('failed', 'abandoned') AND ended_at >= $1)
+           GROUP BY 1 ORDER BY 1"#,
+        since
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(counts)
+}
+
+/// A question that was put before somebody, and that nothing has taken the place of yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedChunk {
+    /// Its key.
+    pub key: String,
+    /// The conversation that it stands in.
+    pub session: SessionId,
+    /// Where it was sent.
+    pub destination: Destination,
+    /// Its words.
+    pub text: String,
+    /// The buttons under it.
+    pub choices: Vec<Choice>,
+}
+
+struct AskedRow {
+    id: OutboxId,
+    key: String,
+    session_id: SessionId,
+    channel: String,
+    account: String,
+    chat: String,
+    thread: Option<String>,
+    reply_to: Option<String>,
+    text: String,
+    choices: String,
+}
+
+impl AskedRow {
+    fn decode(self) -> Result<AskedChunk, StoreError> {
+        let id = self.id;
+        let bad = |what: String| StoreError::Inconsistent { table: "outbox", id: id.to_string(), what };
+        let channel: ChannelKind = self.channel.parse().map_err(|error| bad(format!("{error}")))?;
+        let choices = serde_json::from_str(&self.choices).map_err(|error| bad(error.to_string()))?;
+        let conversation = Conversation { channel, account: self.account, chat: self.chat, thread: self.thread };
+        let destination = Destination { conversation, reply_to: self.reply_to };
+        Ok(AskedChunk { key: self.key, session: self.session_id, destination, text: self.text, choices })
+    }
+}
+
+/// The chunks in which a run put its questions, wherever; of one question, or of all (`None`).
+///
+/// # Errors
+/// When the database fails.
+pub async fn questions(tx: &mut Tx, run: RunId, number: Option<u32>) -> Result<Vec<AskedChunk>, StoreError> {
+    let rows = sqlx::query_as!(
+        AskedRow,
+        r#"SELECT id AS "id!: OutboxId", key, session_id AS "session_id!: SessionId", channel, account, chat, thread, reply_to,
+                  text, choices
+           FROM outbox q WHERE run_id = $1 AND question IS NOT NULL AND ($2 IS NULL OR question = $2)
+             AND NOT EXISTS (SELECT 1 FROM outbox r WHERE r.key = q.key || ':end') ORDER BY id"#,
+        run,
+        number
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    rows.into_iter().map(AskedRow::decode).collect()
+}
+
+/// What is not delivered yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Open {
+    /// How many chunks.
+    pub count: i64,
+    /// Since when the oldest waits, in Unix milliseconds.
+    pub oldest: Option<i64>,
+}
+
+/// How much is not delivered yet.
+///
+/// # Errors
+/// When the database fails.
+pub async fn open(tx: &mut Tx) -> Result<Open, StoreError> {
+    let open = sqlx::query_as!(
+        Open,
+        r#"SELECT count(*) AS "count!: i64", min(created_at) AS "oldest: i64" FROM outbox
+           WHERE state IN ('pending', 'sending', 'unknown')"#
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(open)
+}
+
+/// Has the session anything open to be said?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_open(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+    let open = sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT 1 FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown'))
+           AS "open!: bool""#,
+        session
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(open)
+}

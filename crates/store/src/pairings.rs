@@ -1,0 +1,215 @@
+//! Codes by which people are let in: what strangers were given, wrong guesses, and the first owner's.
+
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::{Tx, millis};
+use hob_core::domain::inbound::Conversation;
+use hob_core::policy::pairing::{CODE_LIFE, GUESSES_WITHIN};
+
+/// A stranger who waits to be let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pairing {
+    /// The hash of the code that they were given.
+    pub code: String,
+    /// The platform.
+    pub channel: String,
+    /// Hob's account there.
+    pub account: String,
+    /// The platform's id of them.
+    pub external_id: String,
+    /// How they are called there.
+    pub name: String,
+    /// Where they wrote.
+    pub chat: String,
+    /// The thread there.
+    pub thread: Option<String>,
+    /// Until when the code holds, in Unix milliseconds.
+    pub expires_at: i64,
+}
+
+impl Pairing {
+    /// Where they wrote; none: its platform is not known any more.
+    #[must_use]
+    pub fn conversation(&self) -> Option<Conversation> {
+        let (channel, thread) = (self.channel.parse().ok()?, self.thread.clone());
+        Some(Conversation { channel, account: self.account.clone(), chat: self.chat.clone(), thread })
+    }
+}
+
+/// Lets go of what has expired: codes, and guesses that count no more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn sweep(tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+    let (now, guesses) = (millis(now), millis(now.saturating_sub(GUESSES_WITHIN).unwrap_or(Timestamp::MIN)));
+    sqlx::query!("DELETE FROM pairings WHERE expires_at <= $1", now).execute(&mut *tx).await?;
+    sqlx::query!("DELETE FROM pairing_guesses WHERE at <= $1", guesses).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// Whether this stranger has a code, and how many codes of the account there are.
+///
+/// # Errors
+/// When the database fails.
+pub async fn known(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<(bool, i64), StoreError> {
+    let channel = place.channel.as_str();
+    let known = sqlx::query!(
+        r#"SELECT count(*) AS "open!: i64", coalesce(max(external_id = $3), 0) AS "has_code!: bool" FROM pairings
+           WHERE channel = $1 AND account = $2"#,
+        channel,
+        place.account,
+        sender
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok((known.has_code, known.open))
+}
+
+/// Keeps what somebody was given.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add(
+    tx: &mut Tx,
+    (place, sender, name): (&Conversation, &str, &str),
+    code: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (channel, until) = (place.channel.as_str(), millis(now.saturating_add(CODE_LIFE).unwrap_or(Timestamp::MAX)));
+    sqlx::query!(
+        "INSERT INTO pairings (code, channel, account, external_id, name, chat, thread, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        code,
+        channel,
+        place.account,
+        sender,
+        name,
+        place.chat,
+        place.thread,
+        until
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Takes the stranger with this code: it holds no more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn take(tx: &mut Tx, code: &str, now: Timestamp) -> Result<Option<Pairing>, StoreError> {
+    let now = millis(now);
+    let taken = sqlx::query_as!(
+        Pairing,
+        r#"DELETE FROM pairings WHERE code = $1 AND expires_at > $2
+           RETURNING code, channel, account, external_id, name, chat, thread, expires_at"#,
+        code,
+        now
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(taken)
+}
+
+/// Nobody needs to let this person in any more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn drop_of(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<(), StoreError> {
+    let channel = place.channel.as_str();
+    sqlx::query!(
+        "DELETE FROM pairings WHERE channel = $1 AND account = $2 AND external_id = $3",
+        channel,
+        place.account,
+        sender
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Who waits to be let in.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<Pairing>, StoreError> {
+    let now = millis(now);
+    let all = sqlx::query_as!(
+        Pairing,
+        "SELECT code, channel, account, external_id, name, chat, thread, expires_at FROM pairings
+         WHERE expires_at > $1 ORDER BY expires_at",
+        now
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(all)
+}
+
+/// Keeps that somebody said a wrong code.
+///
+/// # Errors
+/// When the database fails.
+pub async fn guessed(tx: &mut Tx, place: &Conversation, sender: &str, now: Timestamp) -> Result<(), StoreError> {
+    let (channel, at) = (place.channel.as_str(), millis(now));
+    sqlx::query!(
+        "INSERT INTO pairing_guesses (channel, account, external_id, at) VALUES ($1, $2, $3, $4)",
+        channel,
+        place.account,
+        sender,
+        at
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// How many wrong codes somebody has said lately.
+///
+/// # Errors
+/// When the database fails.
+pub async fn guesses(tx: &mut Tx, place: &Conversation, sender: &str, now: Timestamp) -> Result<i64, StoreError> {
+    let (channel, since) =
+        (place.channel.as_str(), millis(now.saturating_sub(GUESSES_WITHIN).unwrap_or(Timestamp::MIN)));
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!: i64" FROM pairing_guesses
+           WHERE channel = $1 AND account = $2 AND external_id = $3 AND at > $4"#,
+        channel,
+        place.account,
+        sender,
+        since
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(count)
+}
+
+/// The first owner's code and how often it was guessed wrong; none: there is an owner.
+///
+/// # Errors
+/// When the database fails.
+pub async fn first_owner(tx: &mut Tx) -> Result<Option<(String, i64)>, StoreError> {
+    let row = sqlx::query!("SELECT code, guesses FROM first_owner WHERE id = 1").fetch_optional(&mut *tx).await?;
+    Ok(row.map(|row| (row.code, row.guesses)))
+}
+
+/// Sets the first owner's code; none: there is none.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_first_owner(tx: &mut Tx, code: Option<&str>) -> Result<(), StoreError> {
+    sqlx::query!("DELETE FROM first_owner").execute(&mut *tx).await?;
+    if let Some(code) = code {
+        sqlx::query!("INSERT INTO first_owner (id, code) VALUES (1, $1)", code).execute(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// Somebody said another code than the first owner's.
+///
+/// # Errors
+/// When the database fails.
+pub async fn guessed_first_owner(tx: &mut Tx) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE first_owner SET guesses = guesses + 1").execute(&mut *tx).await?;
+    Ok(())
+}

@@ -1,0 +1,391 @@
+//! What recall reads. A row through the driver costs more than finding it, so hundreds of rows come as one: a JSON list, and
+//! their bytes one after the other in the same order.
+//!
+//! `scopes` is a JSON list everywhere, as is `ids`. What is not in the scopes is not read.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::Tx;
+use crate::error::StoreError;
+use hob_core::domain::ids::{MemoryId, SessionId};
+
+/// The most speakers that are told.
+const SPEAKERS_MAX: i64 = 200;
+
+/// Reads a list that SQLite made.
+fn list<T: DeserializeOwned>(what: &'static str, json: &str) -> Result<Vec<T>, StoreError> {
+    serde_json::from_str(json).map_err(|error| StoreError::Inconsistent {
+        table: "memories",
+        id: String::new(),
+        what: format!("{what}: {error}"),
+    })
+}
+
+/// Cuts the next `length` bytes off.
+fn cut<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
+    let (first, rest) = bytes.split_at(length.min(bytes.len()));
+    *bytes = rest;
+    first
+}
+
+/// What takes part in recall whatever the question is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// About how many memories there are, whoever's.
+    pub all: i64,
+    /// Who speaks in the scopes.
+    pub speakers: Vec<String>,
+    /// The pinned memories, those that matter most first.
+    pub pinned: Vec<i64>,
+    /// What matters most in each scope.
+    pub important: Vec<i64>,
+    /// What stands in the stretch of the conversation that goes along anyway.
+    pub window: Vec<i64>,
+    /// The last of the conversation.
+    pub recent: Vec<i64>,
+}
+
+/// A stretch of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// The conversation.
+    pub session: SessionId,
+    /// Its first ordinal.
+    pub from: i64,
+    /// Its last ordinal.
+    pub through: i64,
+}
+
+/// What takes part in recall whatever the question is: at most `salient` pinned memories, as many that matter in each scope, and
+/// the `recent` last of the conversation.
+///
+/// # Errors
+/// When the database fails.
+pub async fn standing(
+    tx: &mut Tx,
+    scopes: &str,
+    stretch: Option<Stretch>,
+    (salient, recent): (i64, i64),
+) -> Result<Standing, StoreError> {
+    let session = stretch.map(|of| of.session);
+    let (from, through) = stretch.map(|of| (of.from, of.through)).unzip();
+    let row = sqlx::query!(
+        r#"WITH RECURSIVE speakers (scope, name) AS (
+             -- From one name to the next by the index, as there may be a million rows for each.
+             SELECT s.value, (SELECT min(speaker) FROM memories WHERE scope = s.value) FROM json_each($1) s
+             UNION ALL
+             SELECT scope, (SELECT min(speaker) FROM memories WHERE scope = speakers.scope AND speaker > speakers.name)
+             FROM speakers WHERE name IS NOT NULL LIMIT $7)
+           SELECT (SELECT coalesce(max(id), 0) FROM memories) AS "all!: i64",
+             (SELECT json_group_array(DISTINCT name) FROM speakers WHERE name IS NOT NULL) AS "speakers!: String",
+             (SELECT json_group_array(id) FROM (
+                SELECT m.id FROM json_each($1) s CROSS JOIN memories m ON m.scope = s.value
+                WHERE m.pinned = 1 ORDER BY m.importance DESC, m.id DESC LIMIT $5)) AS "pinned!: String",
+             (SELECT json_group_array(i.value) FROM json_each($1) s, json_each((
+                SELECT json_group_array(id) FROM (
+                  SELECT id FROM memories WHERE scope = s.value AND importance >= 0.8
+                  ORDER BY importance DESC, id DESC LIMIT $5))) i) AS "important!: String",
+             (SELECT json_group_array(m.id) FROM messages g CROSS JOIN memories m ON m.message_id = g.id
+              WHERE g.session_id = $2 AND g.ordinal BETWEEN $3 AND $4) AS "window!: String",
+             (SELECT json_group_array(id) FROM (
+                SELECT m.id FROM (
+                  SELECT e.id FROM json_each($1) s CROSS JOIN episodes e ON e.session_id = $2 AND e.scope = s.value
+                  ORDER BY e.id DESC LIMIT $6) latest
+                CROSS JOIN memories m ON m.episode_id = latest.id
+                ORDER BY latest.id DESC, m.place DESC LIMIT $6)) AS "recent!: String""#,
+        scopes,
+        session,
+        from,
+        through,
+        salient,
+        recent,
+        SPEAKERS_MAX
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(Standing {
+        all: row.all,
+        speakers: list("speakers", &row.speakers)?,
+        pinned: list("pinned", &row.pinned)?,
+        important: list("important", &row.important)?,
+        window: list("window", &row.window)?,
+        recent: list("recent", &row.recent)?,
+    })
+}
+
+/// The rows that match each of FTS5's `queries` (a JSON list), in their order: of each at most so many, the newest first.
+///
+/// # Errors
+/// When one of them is not FTS5's syntax, or the database fails.
+pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<i64>>, StoreError> {
+    let rows = sqlx::query_scalar!(
+        r#"SELECT '[' || coalesce(group_concat((
+             SELECT '[' || coalesce(group_concat(id), '') || ']' FROM (
+               SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH wanted.value ORDER BY rowid DESC LIMIT $2)
+             )), '') || ']' AS "rows!: String" FROM json_each($1) wanted"#,
+        queries,
+        limit
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    list("matches", &rows)
+}
+
+/// Those of `ids` that are in the scopes.
+///
+/// # Errors
+/// When the database fails.
+pub async fn of_scopes(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<i64>, StoreError> {
+    let ids = sqlx::query_scalar!(
+        r#"SELECT '[' || coalesce(group_concat(m.id), '') || ']' AS "ids!: String"
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value
+           WHERE m.scope IN (SELECT value FROM json_each($2))"#,
+        ids,
+        scopes
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    list("ids", &ids)
+}
+
+/// Where a memory stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The memory.
+    pub id: i64,
+    /// Its episode.
+    pub episode: i64,
+    /// Its place in it.
+    pub place: i64,
+    /// How many turns the episode has.
+    pub turns: i64,
+    /// When it began.
+    pub began_at: i64,
+}
+
+#[derive(Deserialize)]
+struct PlaceRow(i64, i64, i64, i64, i64, Option<usize>, Option<String>);
+
+/// Where those of `ids` stand that are in the scopes, each with the bytes of its stems, or its text where it has none.
+///
+/// # Errors
+/// When the database fails.
+pub async fn places(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<(Place, Words)>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT json_group_array(json_array(m.id, m.episode_id, m.place, e.turns, e.began_at, length(m.stems),
+                    CASE WHEN m.stems IS NULL THEN m.text END)) AS "rows!: String",
+                  CAST(group_concat(m.stems, '') AS BLOB) AS "stems: Vec<u8>"
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value CROSS JOIN episodes e ON e.id = m.episode_id
+           WHERE m.scope IN (SELECT value FROM json_each($2))"#,
+        ids,
+        scopes
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    let stems = row.stems.unwrap_or_default();
+    let mut stems = stems.as_slice();
+    let place = |PlaceRow(id, episode, place, turns, began_at, length, text): PlaceRow| {
+        let place = Place { id, episode, place, turns, began_at };
+        (place, Words::of(cut(&mut stems, length.unwrap_or(0)), text))
+    };
+    Ok(list("places", &row.rows)?.into_iter().map(place).collect())
+}
+
+/// The words of a memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Words {
+    /// The bytes of its stems.
+    Stems(Vec<u8>),
+    /// It has none yet: its text.
+    Text(String),
+}
+
+impl Words {
+    fn of(stems: &[u8], text: Option<String>) -> Self {
+        text.map_or_else(|| Self::Stems(stems.to_vec()), Self::Text)
+    }
+}
+
+/// A turn of an episode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnRow {
+    /// Its memory.
+    pub id: i64,
+    /// Its episode.
+    pub episode: i64,
+    /// Its place in it.
+    pub place: i64,
+    /// Who said it.
+    pub speaker: String,
+    /// The manner, as bits.
+    pub manner: Option<i64>,
+    /// Whether Hob's question before it asks.
+    pub is_asked_for: bool,
+    /// What was said.
+    pub words: Words,
+}
+
+#[derive(Deserialize)]
+struct TurnJson(i64, i64, i64, String, Option<i64>, i64, Option<usize>, Option<String>);
+
+/// All turns of these episodes, as far as they are in the scopes, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn turns(tx: &mut Tx, episodes: &str, scopes: &str) -> Result<Vec<TurnRow>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT json_group_array(json_array(m.id, m.episode_id, m.place, m.speaker, m.manner,
+                    coalesce(instr(m.asked, '?'), 0), length(m.stems),
+                    CASE WHEN m.stems IS NULL OR m.manner IS NULL THEN m.text END)) AS "rows!: String",
+                  CAST(group_concat(m.stems, '') AS BLOB) AS "stems: Vec<u8>"
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.episode_id = wanted.value
+           WHERE m.scope IN (SELECT value FROM json_each($2))"#,
+        episodes,
+        scopes
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    let stems = row.stems.unwrap_or_default();
+    let mut stems = stems.as_slice();
+    let turn = |TurnJson(id, episode, place, speaker, manner, asked, length, text): TurnJson| {
+        let words = Words::of(cut(&mut stems, length.unwrap_or(0)), text);
+        TurnRow { id, episode, place, speaker, manner, is_asked_for: asked > 0, words }
+    };
+    let mut turns: Vec<TurnRow> = list("turns", &row.rows)?.into_iter().map(turn).collect();
+    turns.sort_by_key(|turn| (turn.episode, turn.place));
+    Ok(turns)
+}
+
+/// What a model made of a memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MeaningRow {
+    /// The memory.
+    pub id: i64,
+    /// Its vector, or the signs of its tokens, as stored.
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct MeaningJson(i64, usize);
+
+/// The vectors of these memories, of what has one.
+///
+/// # Errors
+/// When the database fails.
+pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRow>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT json_group_array(json_array(v.memory_id, length(v.vector))) AS "rows!: String",
+                  CAST(group_concat(v.vector, '') AS BLOB) AS "bytes: Vec<u8>"
+           FROM json_each($1) wanted CROSS JOIN vectors v ON v.model_id = $2 AND v.memory_id = wanted.value"#,
+        ids,
+        model
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    meanings(&row.rows, row.bytes)
+}
+
+/// The signs of the tokens of these memories, of what has them.
+///
+/// # Errors
+/// When the database fails.
+pub async fn token_signs(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRow>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT json_group_array(json_array(t.memory_id, length(t.signs))) AS "rows!: String",
+                  CAST(group_concat(t.signs, '') AS BLOB) AS "bytes: Vec<u8>"
+           FROM json_each($1) wanted CROSS JOIN token_signs t ON t.model_id = $2 AND t.memory_id = wanted.value"#,
+        ids,
+        model
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    meanings(&row.rows, row.bytes)
+}
+
+fn meanings(rows: &str, bytes: Option<Vec<u8>>) -> Result<Vec<MeaningRow>, StoreError> {
+    let bytes = bytes.unwrap_or_default();
+    let mut rest = bytes.as_slice();
+    let meaning = |MeaningJson(id, length)| MeaningRow { id, bytes: cut(&mut rest, length).to_vec() };
+    Ok(list("vectors", rows)?.into_iter().map(meaning).collect())
+}
+
+/// The newest that was said in a scope from `from` until before `until`.
+///
+/// # Errors
+/// When the database fails.
+pub async fn said_between(
+    tx: &mut Tx,
+    scope: &str,
+    (from, until): (i64, i64),
+    limit: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let ids = sqlx::query_scalar!(
+        r#"SELECT id AS "id!: i64" FROM memories
+           WHERE scope = $1 AND at >= $2 AND at < $3 ORDER BY at DESC, id DESC LIMIT $4"#,
+        scope,
+        from,
+        until,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(ids)
+}
+
+/// A memory as it is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// Its row.
+    pub id: MemoryId,
+    /// Who said it.
+    pub speaker: String,
+    /// Their role.
+    pub origin: String,
+    /// The words.
+    pub text: String,
+    /// Hob's question that it answers.
+    pub asked: Option<String>,
+    /// What stands before it in its episode.
+    pub before_id: Option<MemoryId>,
+    /// Who said that.
+    pub before_speaker: Option<String>,
+    /// Their role.
+    pub before_origin: Option<String>,
+    /// And what.
+    pub before: Option<String>,
+    /// When it was said.
+    pub at: i64,
+}
+
+/// These memories, as far as they are in the scopes.
+///
+/// # Errors
+/// When the database fails.
+pub async fn told(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<Told>, StoreError> {
+    let told = sqlx::query_as!(
+        Told,
+        r#"SELECT m.id AS "id!: MemoryId", m.speaker, m.origin, m.text, m.asked, b.id AS "before_id?: MemoryId",
+               b.speaker AS "before_speaker?", b.origin AS "before_origin?", b.text AS "before?", m.at
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value LEFT JOIN memories b ON b.id = (
+               SELECT id FROM memories
+               WHERE episode_id = m.episode_id AND place < m.place AND scope = m.scope ORDER BY place DESC LIMIT 1)
+           WHERE m.scope IN (SELECT value FROM json_each($2))"#,
+        ids,
+        scopes
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(told)
+}
+
+/// Keeps what is derived from a memory's words.
+///
+/// # Errors
+/// When the database fails.
+pub async fn keep_gist(tx: &mut Tx, memory: MemoryId, stems: &[u8], manner: i64) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE memories SET stems = $2, manner = $3 WHERE id = $1", memory, stems, manner)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! What was recalled for which run, and why (`/why`).
+
+use serde::Serialize;
+
+use crate::Tx;
+use crate::error::StoreError;
+use hob_core::domain::ids::{FactId, MemoryId, RunId};
+use hob_core::domain::memory::Leg;
+
+/// A memory or a fact that was put before a run's model.
+#[derive(Debug, Clone, Serialize)]
+pub struct NewRecalled {
+    /// Its place in the context, from 1.
+    pub place: i64,
+    /// The memory; none: it is a fact.
+    pub memory: Option<MemoryId>,
+    /// The fact.
+    pub fact: Option<FactId>,
+    /// What brought it up.
+    pub leg: Leg,
+    /// How well it fits, in thousandths.
+    pub score: i64,
+    /// JSON: what each signal brought to that, in thousandths.
+    pub parts: String,
+}
+
+/// Stores what was recalled for a run. What was forgotten meanwhile leaves its row, and nothing in it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add_all(tx: &mut Tx, run: RunId, all: &[NewRecalled]) -> Result<(), StoreError> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let rows = serde_json::to_string(all).map_err(|error| StoreError::Database(error.to_string()))?;
+    sqlx::query!(
+        "INSERT INTO recalled (run_id, place, memory_id, fact_id, leg, score, parts)
+         SELECT $1, r.value ->> 'place', (SELECT id FROM memories WHERE id = r.value ->> 'memory'),
+                (SELECT id FROM facts WHERE id = r.value ->> 'fact'), r.value ->> 'leg', r.value ->> 'score',
+                r.value ->> 'parts'
+         FROM json_each($2) r",
+        run,
+        rows
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Recordings on their way into words: what is set aside for them, what they cost, and the words, until their message is
+//! taken in (rows N10, C6).
+//!
+//! A row is the claim: it is made before anybody is asked, in the transaction that looks whether the caps allow it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::error::StoreError;
+use crate::spend::{self, Spent};
+use crate::{Tx, millis};
+use hob_core::domain::ids::UserId;
+use hob_core::domain::inbound::Conversation;
+
+/// How long a recording's row is kept: what it cost stands in the sums by then.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
+
+/// A message's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Which {
+    /// Where the message was said.
+    pub conversation: Conversation,
+    /// What its platform calls it.
+    pub external_id: String,
+    /// Which of its files, from 0 on.
+    pub place: i64,
+}
+
+/// What was heard in one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// The words.
+    pub words: String,
+    /// For how long somebody spoke.
+    pub seconds: Option<i64>,
+    /// What it cost, in nano-dollars; none: nobody knows.
+    pub cost: Option<i64>,
+}
+
+/// What was heard in a recording by a process that did not come to take its message in.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find(tx: &mut Tx, which: &Which) -> Result<Option<Words>, StoreError> {
+    let Which { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
+    let channel = channel.as_str();
+    let found = sqlx::query_as!(
+        Words,
+        r#"SELECT words AS "words!: String", seconds, cost FROM recordings
+           WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4 AND place = $5 AND words IS NOT NULL
+           ORDER BY id DESC LIMIT 1"#,
+        channel,
+        account,
+        chat,
+        external_id,
+        place
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found)
+}
+
+/// A call about to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct NewCall<'a> {
+    /// Who spoke, where that is known.
+    pub user: Option<UserId>,
+    /// Who is asked.
+    pub model: &'a str,
+    /// What is set aside, in nano-dollars.
+    pub reserved: i64,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Records that a recording is about to be heard; gives the call's row. A try before that nobody awaits any more is lost.
+///
+/// # Errors
+/// When the database fails.
+pub async fn ask(tx: &mut Tx, which: &Which, call: NewCall<'_>) -> Result<i64, StoreError> {
+    let Which { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
+    let (channel, at, old) = (channel.as_str(), millis(call.at), millis(call.at - KEPT));
+    sqlx::query!("DELETE FROM recordings WHERE asked_at < $1 AND state <> 'asked'", old).execute(&mut *tx).await?;
+    let before = sqlx::query_scalar!(
+        r#"SELECT id AS "id!" FROM recordings WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4
+             AND place = $5 AND state = 'asked'"#,
+        channel,
+        account,
+        chat,
+        external_id,
+        place
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    for lost in before {
+        end(tx, lost, &End::Lost, call.at).await?;
+    }
+    let id = sqlx::query_scalar!(
+        r#"INSERT INTO recordings (channel, account, chat, external_id, place, user_id, model, state, reserved, asked_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, 'asked', $8, $9) RETURNING id AS "id!""#,
+        channel,
+        account,
+        chat,
+        external_id,
+        place,
+        call.user,
+        call.model,
+        call.reserved,
+        at
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(id)
+}
+
+/// How a call came out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// Somebody is heard.
+    Heard(Words),
+    /// Nobody is, or the service failed.
+    Failed,
+    /// Nobody learns it any more: what was set aside stands in for what it cost.
+    Lost,
+}
+
+/// Records how an open call came out, and adds it to its speaker's sums.
+///
+/// # Errors
+/// When the database fails.
+pub async fn end(tx: &mut Tx, call: i64, end: &End, at: Timestamp) -> Result<(), StoreError> {
+    let (state, words) = match end {
+        End::Heard(words) => ("answered", Some(words)),
+        End::Failed => ("failed", None),
+        End::Lost => ("lost", None),
+    };
+    let (at, text) = (millis(at), words.map(|words| words.words.as_str()));
+    let (seconds, cost) = (words.and_then(|words| words.seconds), words.and_then(|words| words.cost));
+    let ended = sqlx::query!(
+        r#"UPDATE recordings SET state = $2, words = $3, seconds = $4, ended_at = $6,
+               cost = CASE WHEN $2 = 'lost' THEN reserved ELSE $5 END
+           WHERE id = $1 AND state = 'asked' RETURNING user_id AS "user: UserId", model AS "model!", cost AS "cost: i64""#,
+        call,
+        state,
+        text,
+        seconds,
+        cost,
+        at
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    match ended.and_then(|ended| Some((ended.user?, ended.model, ended.cost))) {
+        Some((user, model, cost)) if state != "failed" => bill(tx, at, user, (&model, cost)).await,
+        _ => Ok(()),
+    }
+}
+
+async fn bill(tx: &mut Tx, at: i64, user: UserId, (model, cost): (&str, Option<i64>)) -> Result<(), StoreError> {
+    let spent = Spent { calls: 1, unpriced: i64::from(cost.is_none()), cost: cost.unwrap_or(0), ..Spent::default() };
+    spend::add(tx, at, user, model, &spent).await
+}
+
+/// A message is taken in, and its words are on record there. Of somebody whom nobody knew until now, the bill is theirs.
+///
+/// # Errors
+/// When the database fails.
+pub async fn settle(
+    tx: &mut Tx,
+    (conversation, external_id): (&Conversation, &str),
+    user: UserId,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let Conversation { channel, account, chat, .. } = conversation;
+    let channel = channel.as_str();
+    let unbilled = sqlx::query!(
+        r#"SELECT model, cost AS "cost: i64" FROM recordings
+           WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4 AND user_id IS NULL
+             AND state IN ('answered', 'lost')"#,
+        channel,
+        account,
+        chat,
+        external_id
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    for row in unbilled {
+        bill(tx, millis(at), user, (&row.model, row.cost)).await?;
+    }
+    sqlx::query!(
+        "UPDATE recordings SET words = NULL, user_id = coalesce(user_id, $5)
+         WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4",
+        channel,
+        account,
+        chat,
+        external_id,
+        user
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Closes the calls that another process has left open; gives how many. Only for a store that one process owns alone.
+///
+/// # Errors
+/// When the database fails.
+pub async fn close_lost(tx: &mut Tx, at: Timestamp) -> Result<usize, StoreError> {
+    let open = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM recordings WHERE state = 'asked'"#);
+    let open = open.fetch_all(&mut *tx).await?;
+    for call in &open {
+        end(tx, *call, &End::Lost, at).await?;
+    }
+    Ok(open.len())
+}

@@ -1,0 +1,501 @@
+//! Runs: lanes, leases and states. The events that a state is the fold of are in [`crate::journal`].
+
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::{Tx, millis};
+use hob_core::domain::ids::{InboundId, RunId, SessionId, UserId};
+use hob_core::domain::principal::Role;
+
+/// The edition of Hob that this is: whoever finds a journal that cannot be read is told who wrote it.
+pub const EDITION: &str = env!("CARGO_PKG_VERSION");
+
+/// A run that waits in its lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueuedRun {
+    /// The run.
+    pub id: RunId,
+    /// Its sender.
+    pub user: UserId,
+    /// What they may.
+    pub role: Role,
+    /// Its message's words.
+    pub text: String,
+    /// Its sender's name.
+    pub name: String,
+}
+
+/// The run that has a session's lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveRun {
+    /// The run.
+    pub id: RunId,
+    /// Whose message it answers.
+    pub user: UserId,
+    /// What they may.
+    pub role: Role,
+    /// `running` or `waiting`.
+    pub state: String,
+    /// A word for it is on its way: what it waits for may have come already.
+    pub signalled: bool,
+}
+
+/// Puts a message's run at the end of its lane.
+///
+/// # Errors
+/// When the database fails.
+pub async fn enqueue(
+    tx: &mut Tx,
+    session: SessionId,
+    inbound: InboundId,
+    user: UserId,
+    now: Timestamp,
+) -> Result<RunId, StoreError> {
+    let now = millis(now);
+    let id = sqlx::query_scalar!(
+        r#"INSERT INTO runs (session_id, inbound_id, user_id, state, created_at)
+           VALUES ($1, $2, $3, 'queued', $4) RETURNING id AS "id!: RunId""#,
+        session,
+        inbound,
+        user,
+        now
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(id)
+}
+
+/// Allows a queued run's message to join the running run at a safe boundary.
+///
+/// # Errors
+/// When the database fails.
+pub async fn allow_joining(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE runs SET may_join = 1 WHERE id = $1 AND state = 'queued'", run).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// The session's queue, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRun>, StoreError> {
+    let runs = sqlx::query_as!(
+        QueuedRun,
+        r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", u.role AS "role!: Role", i.text, u.name
+           FROM runs r JOIN inbound i ON i.id = r.inbound_id JOIN users u ON u.id = r.user_id
+           WHERE r.session_id = $1 AND r.state = 'queued' AND r.parked_why IS NULL ORDER BY r.yields, r.id"#,
+        session
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}
+
+/// The runs that wait, in whatever lane, at most so many.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_waiting(tx: &mut Tx, most: i64) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(
+        r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_queue WHERE state = 'queued' LIMIT $1"#,
+        most
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}
+
+/// How many runs wait in the session's lane.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count_queued(tx: &mut Tx, session: SessionId) -> Result<i64, StoreError> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!: i64" FROM runs WHERE session_id = $1 AND state = 'queued' AND parked_why IS NULL"#,
+        session
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(count)
+}
+
+/// The queued runs whose messages may join a running one, of one user, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_joinable(tx: &mut Tx, session: SessionId, user: UserId) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(
+        r#"SELECT id AS "id!: RunId" FROM runs
+           WHERE session_id = $1 AND state = 'queued' AND parked_why IS NULL AND may_join = 1 AND user_id = $2
+           ORDER BY id"#,
+        session,
+        user
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}
+
+/// The run that has the session's lane.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find_active(tx: &mut Tx, session: SessionId) -> Result<Option<ActiveRun>, StoreError> {
+    let run = sqlx::query_as!(
+        ActiveRun,
+        r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", u.role AS "role!: Role", r.state,
+                  EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0) AS "signalled!: bool"
+           FROM runs r JOIN users u ON u.id = r.user_id
+           WHERE r.session_id = $1 AND r.state IN ('running', 'waiting')"#,
+        session
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(run)
+}
+
+/// A claim on a lane: who, and until when if nothing is heard of them.
+#[derive(Debug, Clone)]
+pub struct Lease {
+    /// The process.
+    pub owner: String,
+    /// Now.
+    pub now: Timestamp,
+    /// When it runs out.
+    pub until: Timestamp,
+}
+
+/// Takes the lane of `session`; none if there is nothing to do, or somebody else does it.
+///
+/// A running run that nobody drives comes first, then a waiting one that was signalled, then the next in the queue; while
+/// the conversation (an agent's: the one that it works for) or the house is paused, none of the queue.
+/// Whoever claims drives no run of this session: one that counts as theirs could not be given back.
+///
+/// # Errors
+/// When the database fails.
+pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Option<RunId>, StoreError> {
+    let (now, until) = (millis(lease.now), millis(lease.until));
+    let claimed = sqlx::query_scalar!(
+        r#"UPDATE runs SET state = 'running', lease_owner = $2, lease_until = $3
+           WHERE id = (
+             SELECT r.id FROM runs r
+             WHERE r.session_id = $1 AND r.state IN ('queued', 'running', 'waiting') AND (
+               (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_owner = $2 OR r.lease_until <= $4))
+               OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0))
+               OR (r.state = 'queued' AND r.parked_why IS NULL AND NOT EXISTS (
+                     SELECT 1 FROM runs a WHERE a.session_id = $1 AND a.state IN ('running', 'waiting'))
+                     AND NOT EXISTS (SELECT 1 FROM switches w WHERE w.name = 'paused')
+                     AND NOT EXISTS (SELECT 1 FROM sessions p
+                       WHERE p.id = coalesce(r.home_session, r.session_id) AND p.paused_by IS NOT NULL))
+             )
+             ORDER BY r.state = 'queued', r.yields, r.id LIMIT 1)
+           RETURNING id AS "id!: RunId""#,
+        session,
+        lease.owner,
+        until,
+        now
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(claimed)
+}
+
+/// Lets go of a run that this process no longer drives; its state stays.
+///
+/// # Errors
+/// When the database fails.
+pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE id = $1 AND lease_owner = $2",
+        run,
+        owner
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Writes the state that the fold has reached. Only a running run keeps its lease.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, waits_until = NULL, parked_why = NULL, edition = $5,
+           lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
+           lease_until = CASE WHEN $1 = 'running' THEN lease_until END
+         WHERE id = $4",
+        reached.state,
+        reached.ended_at,
+        reached.hash,
+        run,
+        EDITION
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Writes the state that a driver's fold has reached; none if `owner` does not drive the run any more.
+///
+/// Only a running run keeps its lease.
+///
+/// # Errors
+/// When the database fails.
+pub async fn advance(
+    tx: &mut Tx,
+    run: RunId,
+    owner: &str,
+    reached: Reached<'_>,
+) -> Result<Option<Advanced>, StoreError> {
+    let (keeps, until) = match reached.waits {
+        Waits::AsBefore => (true, None),
+        Waits::Until(until) => (false, Some(until)),
+        Waits::WithoutEnd => (false, None),
+    };
+    let advanced = sqlx::query_as!(
+        Advanced,
+        r#"UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, edition = $8,
+             waits_until = CASE WHEN $6 THEN waits_until ELSE $7 END,
+             lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
+             lease_until = CASE WHEN $1 = 'running' THEN lease_until END
+           WHERE id = $4 AND lease_owner = $5
+           RETURNING EXISTS (
+             SELECT 1 FROM runs AS next WHERE next.session_id = runs.session_id AND next.state = 'queued'
+               AND next.parked_why IS NULL) AS "more!: bool",
+             EXISTS (SELECT 1 FROM forgettings f WHERE f.run_id = runs.id) AS "forgets!: bool""#,
+        reached.state,
+        reached.ended_at,
+        reached.hash,
+        run,
+        owner,
+        keeps,
+        until,
+        EDITION
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(advanced)
+}
+
+/// What a step of a run finds in its lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advanced {
+    /// Another run waits there.
+    pub more: bool,
+    /// Something of this run is to be forgotten when it is over.
+    pub forgets: bool,
+}
+
+/// The state that a fold has reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Reached<'a> {
+    /// Its stored name.
+    pub state: &'a str,
+    /// When it was over, if it is.
+    pub ended_at: Option<i64>,
+    /// The hash of the whole of it; none: it is not what the journal folds to.
+    pub hash: Option<&'a str>,
+    /// How long its question stays open.
+    pub waits: Waits,
+}
+
+/// How long a run's open question stays open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// As was said when it was asked.
+    AsBefore,
+    /// Until then, in Unix milliseconds.
+    Until(i64),
+    /// For ever, or there is none.
+    WithoutEnd,
+}
+
+/// Prolongs every lease of a process.
+///
+/// # Errors
+/// When the database fails.
+pub async fn heartbeat(tx: &mut Tx, lease: &Lease) -> Result<u64, StoreError> {
+    let until = millis(lease.until);
+    let done = sqlx::query!(
+        "UPDATE runs SET lease_until = $1 WHERE lease_owner = $2 AND state = 'running'",
+        until,
+        lease.owner
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Voids the leases of every other process. Only for a store that one process owns alone.
+///
+/// # Errors
+/// When the database fails.
+pub async fn void_leases(tx: &mut Tx, owner: &str) -> Result<u64, StoreError> {
+    let done = sqlx::query!(
+        "UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE lease_owner IS NOT NULL AND lease_owner <> $1",
+        owner
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// A session with something to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// The session.
+    pub session: SessionId,
+    /// Its platform.
+    pub channel: String,
+}
+
+/// The sessions in which a run could be claimed now; with `owner`, also those that it counts as driving.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_due(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<Vec<Due>, StoreError> {
+    let now = millis(now);
+    let due = sqlx::query_as!(
+        Due,
+        r#"SELECT DISTINCT r.session_id AS "session!: SessionId", s.channel
+           FROM runs r JOIN sessions s ON s.id = r.session_id
+           WHERE r.state IN ('queued', 'running', 'waiting') AND (
+             (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_owner = $1 OR r.lease_until <= $2))
+             OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals g WHERE g.run_id = r.id AND g.taken = 0))
+             OR (r.state = 'queued' AND r.parked_why IS NULL AND NOT EXISTS (
+                   SELECT 1 FROM runs a WHERE a.session_id = r.session_id AND a.state IN ('running', 'waiting'))
+                     AND NOT EXISTS (SELECT 1 FROM switches w WHERE w.name = 'paused')
+                     AND NOT EXISTS (SELECT 1 FROM sessions p
+                       WHERE p.id = coalesce(r.home_session, r.session_id) AND p.paused_by IS NOT NULL)))
+           ORDER BY 1"#,
+        owner,
+        now
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(due)
+}
+
+/// How many runs are in each open state: for `/status`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateCount {
+    /// The state.
+    pub state: String,
+    /// How many.
+    pub count: i64,
+}
+
+/// Counts the open runs by state.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count_open(tx: &mut Tx) -> Result<Vec<StateCount>, StoreError> {
+    let counts = sqlx::query_as!(
+        StateCount,
+        r#"SELECT CASE WHEN parked_why IS NULL THEN state ELSE 'parked' END AS "state!: String", count(*) AS "count!: i64"
+           FROM runs WHERE state IN ('queued', 'running', 'waiting') GROUP BY 1 ORDER BY 1"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(counts)
+}
+
+/// What waits in all lanes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// How many runs.
+    pub count: i64,
+    /// When the oldest of them was taken in, in Unix milliseconds; none if there is none.
+    pub oldest: Option<i64>,
+}
+
+/// Looks at what waits in all lanes.
+///
+/// # Errors
+/// When the database fails.
+pub async fn queue(tx: &mut Tx) -> Result<Queue, StoreError> {
+    let queue = sqlx::query_as!(
+        Queue,
+        r#"SELECT count(*) AS "count!: i64", min(created_at) AS "oldest: i64" FROM runs INDEXED BY runs_queue
+           WHERE state = 'queued' AND parked_why IS NULL"#
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(queue)
+}
+
+/// A run and the session it belongs to, with its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// The run.
+    pub id: RunId,
+    /// Its session.
+    pub session: SessionId,
+    /// The session's published name.
+    pub key: String,
+    /// Its state.
+    pub state: String,
+    /// When its message came.
+    pub created_at: i64,
+}
+
+/// One run.
+///
+/// # Errors
+/// When the database fails.
+pub async fn lookup(tx: &mut Tx, id: RunId) -> Result<Option<RunRow>, StoreError> {
+    let run = sqlx::query_as!(
+        RunRow,
+        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.key, r.state, r.created_at
+           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.id = $1"#,
+        id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(run)
+}
+
+/// How a conversation went lately.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Recent {
+    /// The most tool calls that one of its last three runs made.
+    pub tool_calls: usize,
+    /// Whether the last of them failed.
+    pub failed: bool,
+}
+
+/// How a session's last runs went.
+///
+/// # Errors
+/// When the database fails.
+pub async fn recent(tx: &mut Tx, session: SessionId) -> Result<Recent, StoreError> {
+    let rows = sqlx::query!(
+        r#"SELECT r.state, (SELECT count(*) FROM tool_calls t WHERE t.run_id = r.id) AS "calls!: i64"
+           FROM runs r WHERE r.session_id = $1 AND r.state IN ('completed', 'cancelled', 'failed')
+           ORDER BY r.id DESC LIMIT 3"#,
+        session
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(Recent {
+        tool_calls: rows.iter().filter_map(|row| usize::try_from(row.calls).ok()).max().unwrap_or(0),
+        failed: rows.first().is_some_and(|row| row.state == "failed"),
+    })
+}
+
+/// Do these two runs belong to the same conversation and the same person?
+///
+/// # Errors
+/// When the database fails.
+pub async fn belong_together(tx: &mut Tx, one: RunId, other: RunId) -> Result<bool, StoreError> {
+    let found = sqlx::query_scalar!(
+        r#"SELECT a.id AS "id!: RunId" FROM runs a
+           JOIN runs b ON b.session_id = a.session_id AND b.user_id = a.user_id WHERE a.id = $1 AND b.id = $2"#,
+        one,
+        other
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found.is_some())
+}

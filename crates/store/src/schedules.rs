@@ -1,0 +1,443 @@
+//! What is to be done later, and what came of it (row N13). Rules and taints are opaque here: JSON.
+
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::{Tx, millis};
+use hob_core::domain::ids::{CallId, RunId, ScheduleId, UserId};
+use hob_core::domain::inbound::{ChannelKind, Conversation};
+
+/// A schedule about to be stored.
+#[derive(Debug, Clone)]
+pub struct NewSchedule {
+    /// In whose name.
+    pub user: UserId,
+    /// Where its answers go.
+    pub conversation: Conversation,
+    /// What is to be done.
+    pub task: String,
+    /// When.
+    pub timing: Timing,
+    /// What the run had read that made it, as JSON.
+    pub taint: String,
+    /// The call that made it.
+    pub call: Option<(RunId, CallId)>,
+    /// Its name in the config.
+    pub name: Option<String>,
+    /// So late it may be, in seconds.
+    pub grace_secs: i64,
+    /// Of several that were missed only the newest is run.
+    pub coalesces: bool,
+}
+
+/// When something is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timing {
+    /// The rule, as JSON.
+    pub rule: String,
+    /// The zone's IANA name.
+    pub zone: String,
+    /// The words that it was made from.
+    pub asked: String,
+    /// The first instant.
+    pub next: Option<Timestamp>,
+}
+
+/// A schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduleRow {
+    /// Its row.
+    pub id: ScheduleId,
+    /// Its name in the config; none: it was made in a chat.
+    pub name: Option<String>,
+    /// In whose name.
+    pub user: UserId,
+    /// Their name.
+    pub user_name: String,
+    /// The platform.
+    pub channel: String,
+    /// Which of Hob's accounts there.
+    pub account: String,
+    /// The chat.
+    pub chat: String,
+    /// The thread in it.
+    pub thread: Option<String>,
+    /// What is to be done.
+    pub task: String,
+    /// When, as JSON.
+    pub rule: String,
+    /// Whose wall clock.
+    pub zone: String,
+    /// The words that the rule was made from.
+    pub asked: String,
+    /// What the run had read that made it, as JSON.
+    pub taint: String,
+    /// `active`, `paused`, `done` or `removed`.
+    pub state: String,
+    /// Why it is paused.
+    pub why: Option<String>,
+    /// Runs in a row that failed.
+    pub failures: i64,
+    /// So late it may be, in seconds.
+    pub grace_secs: i64,
+    /// Of several that were missed only the newest is run.
+    pub coalesces: bool,
+    /// The next instant, in Unix milliseconds.
+    pub next_at: Option<i64>,
+    /// When somebody wanted it run at once.
+    pub asked_at: Option<i64>,
+}
+
+impl ScheduleRow {
+    /// Where its answers go; none: this Hob does not know the platform.
+    #[must_use]
+    pub fn conversation(&self) -> Option<Conversation> {
+        let channel = self.channel.parse::<ChannelKind>().ok()?;
+        let (account, chat, thread) = (self.account.clone(), self.chat.clone(), self.thread.clone());
+        Some(Conversation { channel, account, chat, thread })
+    }
+}
+
+/// Stores one; the same call's, or the config's of the same name, is not stored twice.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<ScheduleId, StoreError> {
+    let (run, call) = new.call.clone().unzip();
+    if let (Some(run), Some(call)) = (run, &call)
+        && let Some(known) = find_by_call(tx, run, call).await?
+    {
+        return Ok(known);
+    }
+    let source = if new.name.is_some() { "config" } else { "chat" };
+    let call = call.map(|call| call.0);
+    let (channel, place) = (new.conversation.channel.as_str(), &new.conversation);
+    let (next, now) = (new.timing.next.map(millis), millis(now));
+    let id = sqlx::query_scalar!(
+        r#"INSERT INTO schedules
+             (source, name, user_id, channel, account, chat, thread, task, rule, zone, asked, taint, run_id, call_id,
+              state, grace_secs, coalesces, next_at, created_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'active', $15, $16, $17, $18)
+           RETURNING id AS "id!: ScheduleId""#,
+        source,
+        new.name,
+        new.user,
+        channel,
+        place.account,
+        place.chat,
+        place.thread,
+        new.task,
+        new.timing.rule,
+        new.timing.zone,
+        new.timing.asked,
+        new.taint,
+        run,
+        call,
+        new.grace_secs,
+        new.coalesces,
+        next,
+        now
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(id)
+}
+
+/// The one that a call made.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find_by_call(tx: &mut Tx, run: RunId, call: &CallId) -> Result<Option<ScheduleId>, StoreError> {
+    let call = call.0.as_str();
+    let id = sqlx::query_scalar!(
+        r#"SELECT id AS "id!: ScheduleId" FROM schedules WHERE run_id = $1 AND call_id = $2"#,
+        run,
+        call
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(id)
+}
+
+/// The schedule with this id, be it removed.
+///
+/// # Errors
+/// When the database fails.
+pub async fn lookup(tx: &mut Tx, id: ScheduleId) -> Result<Option<ScheduleRow>, StoreError> {
+    let row = sqlx::query_as!(
+        ScheduleRow,
+        r#"SELECT s.id AS "id!: ScheduleId", s.name, s.user_id AS "user!: UserId", u.name AS user_name, s.channel,
+                  s.account, s.chat, s.thread, s.task, s.rule, s.zone, s.asked, s.taint, s.state, s.why, s.failures,
+                  s.grace_secs, s.coalesces AS "coalesces!: bool", s.next_at, s.asked_at
+           FROM schedules s JOIN users u ON u.id = s.user_id WHERE s.id = $1"#,
+        id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(row)
+}
+
+/// Those of a person, or of everybody, that are not removed, in the order in which they were made.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(tx: &mut Tx, user: Option<UserId>, limit: i64) -> Result<Vec<ScheduleRow>, StoreError> {
+    let rows = sqlx::query_as!(
+        ScheduleRow,
+        r#"SELECT s.id AS "id!: ScheduleId", s.name, s.user_id AS "user!: UserId", u.name AS user_name, s.channel,
+                  s.account, s.chat, s.thread, s.task, s.rule, s.zone, s.asked, s.taint, s.state, s.why, s.failures,
+                  s.grace_secs, s.coalesces AS "coalesces!: bool", s.next_at, s.asked_at
+           FROM schedules s JOIN users u ON u.id = s.user_id
+           WHERE s.state <> 'removed' AND ($1 IS NULL OR s.user_id = $1)
+           ORDER BY s.state = 'done', s.id LIMIT $2"#,
+        user,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows)
+}
+
+/// How many a person has that are not over.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count(tx: &mut Tx, user: UserId) -> Result<i64, StoreError> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!: i64" FROM schedules WHERE user_id = $1 AND state IN ('active', 'paused')"#,
+        user
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(count)
+}
+
+/// Those that stand in the config, by name.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_named(tx: &mut Tx) -> Result<Vec<(ScheduleId, String)>, StoreError> {
+    let rows = sqlx::query!(
+        r#"SELECT id AS "id!: ScheduleId", name AS "name!: String" FROM schedules
+           WHERE name IS NOT NULL AND state <> 'removed' ORDER BY name"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
+}
+
+/// When the next is due that speaks on one of these platforms (JSON), in Unix milliseconds; none: nothing is.
+///
+/// # Errors
+/// When the database fails.
+pub async fn next_due(tx: &mut Tx, platforms: &str) -> Result<Option<i64>, StoreError> {
+    let by_rule = sqlx::query_scalar!(
+        r#"SELECT next_at AS "next!: i64" FROM schedules
+           WHERE state = 'active' AND next_at IS NOT NULL AND channel IN (SELECT value FROM json_each($1))
+           ORDER BY next_at LIMIT 1"#,
+        platforms
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    let by_wish = sqlx::query_scalar!(
+        r#"SELECT asked_at AS "asked!: i64" FROM schedules
+           WHERE asked_at IS NOT NULL AND channel IN (SELECT value FROM json_each($1)) ORDER BY asked_at LIMIT 1"#,
+        platforms
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(by_rule.into_iter().chain(by_wish).min())
+}
+
+/// When the next ones come, by their rules, in Unix milliseconds.
+///
+/// # Errors
+/// When the database fails.
+pub async fn next_times(tx: &mut Tx, limit: i64) -> Result<Vec<i64>, StoreError> {
+    let times = sqlx::query_scalar!(
+        r#"SELECT next_at AS "next!: i64" FROM schedules WHERE state = 'active' AND next_at IS NOT NULL
+           ORDER BY next_at LIMIT $1"#,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(times)
+}
+
+/// Those of these platforms (JSON) that are due, the longest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_due(tx: &mut Tx, platforms: &str, now: Timestamp, limit: i64) -> Result<Vec<ScheduleId>, StoreError> {
+    let now = millis(now);
+    let asked = sqlx::query_scalar!(
+        r#"SELECT id AS "id!: ScheduleId" FROM schedules WHERE asked_at IS NOT NULL AND asked_at <= $1
+             AND channel IN (SELECT value FROM json_each($3)) ORDER BY asked_at LIMIT $2"#,
+        now,
+        limit,
+        platforms
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    let due = sqlx::query_scalar!(
+        r#"SELECT id AS "id!: ScheduleId" FROM schedules
+           WHERE state = 'active' AND next_at IS NOT NULL AND next_at <= $1
+             AND channel IN (SELECT value FROM json_each($3)) ORDER BY next_at LIMIT $2"#,
+        now,
+        limit,
+        platforms
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(asked.into_iter().chain(due).collect())
+}
+
+/// Those of whose pause nobody was told.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_untold(tx: &mut Tx) -> Result<Vec<ScheduleId>, StoreError> {
+    let ids = sqlx::query_scalar!(r#"SELECT id AS "id!: ScheduleId" FROM schedules WHERE untold = 1 ORDER BY id"#)
+        .fetch_all(&mut *tx)
+        .await?;
+    Ok(ids)
+}
+
+/// Its people are told.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_told(tx: &mut Tx, id: ScheduleId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE schedules SET untold = 0 WHERE id = $1", id).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// Sets when it is due next; none: it is done.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_next(tx: &mut Tx, id: ScheduleId, next: Option<Timestamp>) -> Result<(), StoreError> {
+    let next = next.map(millis);
+    sqlx::query!(
+        "UPDATE schedules SET next_at = $1, state = CASE WHEN $1 IS NULL THEN 'done' ELSE state END
+         WHERE id = $2 AND state = 'active'",
+        next,
+        id
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// It is to be run once more at once, or that is done with.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_asked(tx: &mut Tx, id: ScheduleId, at: Option<Timestamp>) -> Result<(), StoreError> {
+    let at = at.map(millis);
+    sqlx::query!("UPDATE schedules SET asked_at = $1 WHERE id = $2", at, id).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// Pauses it; `untold` if its people have to be told.
+///
+/// # Errors
+/// When the database fails.
+pub async fn pause(tx: &mut Tx, id: ScheduleId, why: &str, untold: bool) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE schedules SET state = 'paused', why = $1, untold = $2, asked_at = NULL WHERE id = $3 AND state = 'active'",
+        why,
+        untold,
+        id
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Lets it go on, from `next`, as if nothing had failed.
+///
+/// # Errors
+/// When the database fails.
+pub async fn resume(tx: &mut Tx, id: ScheduleId, next: Timestamp) -> Result<(), StoreError> {
+    let next = millis(next);
+    sqlx::query!(
+        "UPDATE schedules SET state = 'active', why = NULL, untold = 0, failures = 0, next_at = $1
+         WHERE id = $2 AND state = 'paused'",
+        next,
+        id
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Takes it away, with its words; what came of it stays.
+///
+/// # Errors
+/// When the database fails.
+pub async fn remove(tx: &mut Tx, id: ScheduleId) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE schedules SET state = 'removed', why = NULL, untold = 0, next_at = NULL, asked_at = NULL, task = '', asked = ''
+         WHERE id = $1",
+        id
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Changes one of the config's to what the file says now.
+///
+/// # Errors
+/// When the database fails.
+pub async fn replace(tx: &mut Tx, id: ScheduleId, new: &NewSchedule) -> Result<(), StoreError> {
+    let (channel, place) = (new.conversation.channel.as_str(), &new.conversation);
+    let next = new.timing.next.map(millis);
+    sqlx::query!(
+        "UPDATE schedules SET user_id = $1, channel = $2, account = $3, chat = $4, thread = $5, task = $6, rule = $7,
+           zone = $8, asked = $9, grace_secs = $10, coalesces = $11, next_at = $12, failures = 0, untold = 0,
+           state = CASE WHEN state = 'done' THEN 'active' ELSE state END
+         WHERE id = $13",
+        new.user,
+        channel,
+        place.account,
+        place.chat,
+        place.thread,
+        new.task,
+        new.timing.rule,
+        new.timing.zone,
+        new.timing.asked,
+        new.grace_secs,
+        new.coalesces,
+        next,
+        id
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// A run that waits for the lane lets people's messages go before it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn let_people_pass(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE runs SET yields = 1 WHERE id = $1", run).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// Takes the words out of what this run has had scheduled, where nothing more will come of it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn blank_done(tx: &mut Tx, run: RunId, word: &str) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE schedules SET task = $1, asked = '' WHERE run_id = $2 AND state IN ('done', 'removed')",
+        word,
+        run
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}

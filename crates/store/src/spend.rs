@@ -1,0 +1,222 @@
+//! What was spent, summed up by quarter of an hour, person and model.
+
+use crate::Tx;
+use crate::error::StoreError;
+use hob_core::domain::ids::UserId;
+
+/// Milliseconds of a quarter of an hour: every time zone's days begin at one.
+const QUARTER_MS: i64 = 15 * 60 * 1000;
+
+/// Calls and what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Calls made.
+    pub calls: i64,
+    /// Of those, how many cost something that is not known.
+    pub unpriced: i64,
+    /// Tokens read.
+    pub input_tokens: i64,
+    /// Tokens written.
+    pub output_tokens: i64,
+    /// Of those read, from a provider's cache.
+    pub cached_tokens: i64,
+    /// Of those read, written to a provider's cache.
+    pub cache_write_tokens: i64,
+    /// Of those written, thinking.
+    pub reasoning_tokens: i64,
+    /// Nano-dollars.
+    pub cost: i64,
+    /// How often a conversation could not go on from the provider's cache.
+    pub prefix_breaks: i64,
+}
+
+/// Adds to the sums of the quarter that `at` is in.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add(tx: &mut Tx, at: i64, user: UserId, model: &str, spent: &Spent) -> Result<(), StoreError> {
+    let quarter = at.div_euclid(QUARTER_MS);
+    sqlx::query!(
+        "INSERT INTO spend (quarter, user_id, model, calls, unpriced, input_tokens, output_tokens, cached_tokens,
+                            cache_write_tokens, reasoning_tokens, cost, prefix_breaks)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+         ON CONFLICT (quarter, user_id, model) DO UPDATE SET
+             calls = calls + excluded.calls, unpriced = unpriced + excluded.unpriced,
+             input_tokens = input_tokens + excluded.input_tokens,
+             output_tokens = output_tokens + excluded.output_tokens,
+             cached_tokens = cached_tokens + excluded.cached_tokens,
+             cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,
+             reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens,
+             cost = cost + excluded.cost, prefix_breaks = prefix_breaks + excluded.prefix_breaks",
+        quarter,
+        user,
+        model,
+        spent.calls,
+        spent.unpriced,
+        spent.input_tokens,
+        spent.output_tokens,
+        spent.cached_tokens,
+        spent.cache_write_tokens,
+        spent.reasoning_tokens,
+        spent.cost,
+        spent.prefix_breaks
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// What was spent since the quarter that `since` is in, by one person or by all.
+///
+/// # Errors
+/// When the database fails.
+pub async fn since(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Spent, StoreError> {
+    let quarter = since.div_euclid(QUARTER_MS);
+    let spent = sqlx::query_as!(
+        Spent,
+        r#"SELECT coalesce(sum(calls), 0) AS "calls!: i64", coalesce(sum(unpriced), 0) AS "unpriced!: i64",
+                  coalesce(sum(input_tokens), 0) AS "input_tokens!: i64",
+                  coalesce(sum(output_tokens), 0) AS "output_tokens!: i64",
+                  coalesce(sum(cached_tokens), 0) AS "cached_tokens!: i64",
+                  coalesce(sum(cache_write_tokens), 0) AS "cache_write_tokens!: i64",
+                  coalesce(sum(reasoning_tokens), 0) AS "reasoning_tokens!: i64",
+                  coalesce(sum(cost), 0) AS "cost!: i64", coalesce(sum(prefix_breaks), 0) AS "prefix_breaks!: i64"
+           FROM spend WHERE quarter >= $1 AND ($2 IS NULL OR user_id = $2)"#,
+        quarter,
+        user
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(spent)
+}
+
+/// One line of a bill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// A model's label or a person's name.
+    pub name: String,
+    /// Calls made.
+    pub calls: i64,
+    /// Tokens read and written.
+    pub tokens: i64,
+    /// Nano-dollars.
+    pub cost: i64,
+}
+
+/// The bill by model, the dearest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Vec<Line>, StoreError> {
+    let quarter = since.div_euclid(QUARTER_MS);
+    let lines = sqlx::query_as!(
+        Line,
+        r#"SELECT model AS "name!", sum(calls) AS "calls!: i64",
+                  sum(input_tokens + output_tokens) AS "tokens!: i64", sum(cost) AS "cost!: i64"
+           FROM spend WHERE quarter >= $1 AND ($2 IS NULL OR user_id = $2)
+           GROUP BY model ORDER BY sum(cost) DESC, sum(calls) DESC, model LIMIT 20"#,
+        quarter,
+        user
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(lines)
+}
+
+/// The bill by person, the dearest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn by_user(tx: &mut Tx, since: i64) -> Result<Vec<Line>, StoreError> {
+    let quarter = since.div_euclid(QUARTER_MS);
+    let lines = sqlx::query_as!(
+        Line,
+        r#"SELECT u.name AS "name!", sum(s.calls) AS "calls!: i64",
+                  sum(s.input_tokens + s.output_tokens) AS "tokens!: i64", sum(s.cost) AS "cost!: i64"
+           FROM spend s JOIN users u ON u.id = s.user_id WHERE s.quarter >= $1
+           GROUP BY s.user_id ORDER BY sum(s.cost) DESC, sum(s.calls) DESC, u.name LIMIT 20"#,
+        quarter
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(lines)
+}
+
+/// Notes that a budget's state was told in a period; false if it was noted before.
+///
+/// # Errors
+/// When the database fails.
+pub async fn note_once(tx: &mut Tx, scope: &str, period: i64) -> Result<bool, StoreError> {
+    let noted =
+        sqlx::query!("INSERT INTO budget_notes (scope, period) VALUES ($1, $2) ON CONFLICT DO NOTHING", scope, period)
+            .execute(&mut *tx)
+            .await?;
+    Ok(noted.rows_affected() > 0)
+}
+
+/// Whose sums are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The models'.
+    Model,
+    /// The people's.
+    User,
+}
+
+/// What one model, or one person, spent in one stretch of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// Which of the stretches, from 0 on.
+    pub stretch: i64,
+    /// A model's label or a person's name.
+    pub name: String,
+    /// Calls made.
+    pub calls: i64,
+    /// Tokens read.
+    pub input_tokens: i64,
+    /// Of those, from a provider's cache.
+    pub cached_tokens: i64,
+    /// Tokens written.
+    pub output_tokens: i64,
+    /// Nano-dollars.
+    pub cost: i64,
+}
+
+/// What was spent in each of these stretches, from one moment (Unix milliseconds) up to the next.
+///
+/// # Errors
+/// When the database fails.
+pub async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<Share>, StoreError> {
+    let quarters: Vec<[i64; 2]> = moments
+        .windows(2)
+        .filter_map(|pair| Some([pair.first()?.div_euclid(QUARTER_MS), pair.get(1)?.div_euclid(QUARTER_MS)]))
+        .collect();
+    let stretches = serde_json::to_string(&quarters).map_err(|error| StoreError::Database(error.to_string()))?;
+    let shares =
+        match by {
+            By::Model => sqlx::query_as!(
+                Share,
+                r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", s.model AS "name!", sum(s.calls) AS "calls!: i64",
+                          sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
+                          sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"
+                   FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= d.value ->> 0 AND s.quarter < d.value ->> 1
+                   GROUP BY 1, 2 ORDER BY 1, 2"#,
+                stretches
+            )
+            .fetch_all(&mut *tx)
+            .await?,
+            By::User => sqlx::query_as!(
+                Share,
+                r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", u.name AS "name!", sum(s.calls) AS "calls!: i64",
+                          sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
+                          sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"
+                   FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= d.value ->> 0 AND s.quarter < d.value ->> 1
+                        CROSS JOIN users u ON u.id = s.user_id
+                   GROUP BY 1, s.user_id ORDER BY 1, u.name, s.user_id"#,
+                stretches
+            )
+            .fetch_all(&mut *tx)
+            .await?,
+        };
+    Ok(shares)
+}

@@ -1,0 +1,93 @@
+//! The idempotency envelope of tool calls (row B10), as the journal projects it.
+
+use crate::Tx;
+use crate::error::StoreError;
+use hob_core::domain::ids::{CallId, RunId, UserId};
+
+/// A call about to be run.
+#[derive(Debug, Clone)]
+pub struct Started<'a> {
+    /// Its run.
+    pub run: RunId,
+    /// The call.
+    pub call: &'a CallId,
+    /// The tool.
+    pub name: &'a str,
+    /// What it was given.
+    pub arguments: &'a str,
+    /// 1 for the first time.
+    pub attempt: u32,
+    /// On whose quota it counts; none: it is not made.
+    pub user: Option<UserId>,
+    /// When.
+    pub at: i64,
+}
+
+/// Records that a call is about to be run, for the first time or again.
+///
+/// # Errors
+/// When the database fails.
+pub async fn start(tx: &mut Tx, started: &Started<'_>) -> Result<(), StoreError> {
+    let call = started.call.0.as_str();
+    sqlx::query!(
+        "INSERT INTO tool_calls (run_id, call_id, name, arguments, attempts, started_at, user_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (run_id, call_id) DO UPDATE SET attempts = excluded.attempts, started_at = excluded.started_at",
+        started.run,
+        call,
+        started.name,
+        started.arguments,
+        started.attempt,
+        started.at,
+        started.user
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Records what came of a call, unless that is recorded already.
+///
+/// # Errors
+/// When the database fails.
+pub async fn finish(tx: &mut Tx, run: RunId, call: &CallId, result: (&str, bool), at: i64) -> Result<(), StoreError> {
+    let (call, (text, is_error)) = (call.0.as_str(), result);
+    sqlx::query!(
+        "UPDATE tool_calls SET finished_at = $1, is_error = $2, result = $3 
+         WHERE run_id = $4 AND call_id = $5 AND finished_at IS NULL",
+        at,
+        is_error,
+        text,
+        run,
+        call
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Calls made for one person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Made {
+    /// How many.
+    pub count: i64,
+    /// When the first of them was started.
+    pub oldest: Option<i64>,
+}
+
+/// The calls that were started for one person after a time.
+///
+/// # Errors
+/// When the database fails.
+pub async fn since(tx: &mut Tx, user: UserId, since: i64) -> Result<Made, StoreError> {
+    let made = sqlx::query_as!(
+        Made,
+        r#"SELECT count(*) AS "count!: i64", min(started_at) AS "oldest: i64" FROM tool_calls
+           WHERE user_id = $1 AND started_at > $2"#,
+        user,
+        since
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(made)
+}

@@ -1,0 +1,101 @@
+//! Journals of runs that ended long ago: let go whole, a slice at a time. What was said and what it cost stays.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::{Statement, Tx, millis};
+use hob_core::domain::ids::RunId;
+
+/// What stands where a message's words were; the history has them.
+const LET_GO: &str = "[let go]";
+
+/// Lets the journals of these runs go, up to so many events of them in all.
+#[derive(Debug, Clone)]
+pub struct LetGo {
+    /// The runs; they are over.
+    pub runs: Vec<RunId>,
+    /// How many events at most; at least one.
+    pub events: i64,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// What was let go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gone {
+    /// So many of the runs, from the first on, have nothing left, or are not over.
+    pub runs: usize,
+    /// How many events it were.
+    pub events: i64,
+}
+
+#[async_trait]
+impl Statement for LetGo {
+    type Output = Gone;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Gone, StoreError> {
+        let (mut gone, now) = (Gone::default(), millis(self.now));
+        for run in self.runs.iter().copied() {
+            // First the mark: a journal of which a part is gone is taken for none.
+            let marked = sqlx::query!(
+                "UPDATE runs SET let_go_at = coalesce(let_go_at, $1), state_hash = NULL
+                 WHERE id = $2 AND ended_at IS NOT NULL",
+                now,
+                run
+            )
+            .execute(&mut *tx)
+            .await?;
+            if marked.rows_affected() == 0 {
+                gone.runs += 1;
+                continue;
+            }
+            gone.events += events(tx, run, self.events - gone.events).await?;
+            if gone.events >= self.events && has_events(tx, run).await? {
+                return Ok(gone);
+            }
+            rest(tx, run).await?;
+            gone.runs += 1;
+        }
+        Ok(gone)
+    }
+}
+
+async fn has_events(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let found =
+        sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM run_events WHERE run_id = $1) AS "there!: bool""#, run);
+    Ok(found.fetch_one(&mut *tx).await?)
+}
+
+async fn events(tx: &mut Tx, run: RunId, most: i64) -> Result<i64, StoreError> {
+    let gone = sqlx::query!(
+        "DELETE FROM run_events WHERE run_id = $1 AND seq IN (
+           SELECT seq FROM run_events WHERE run_id = $1 ORDER BY seq DESC LIMIT $2)",
+        run,
+        most
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(i64::try_from(gone.rows_affected()).unwrap_or(i64::MAX))
+}
+
+/// What lies beside the journal.
+async fn rest(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+    sqlx::query!("DELETE FROM signals WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sqlx::query!("DELETE FROM tool_calls WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sqlx::query!("DELETE FROM recalled WHERE run_id = $1", run).execute(&mut *tx).await?;
+    // Only the journal said which messages joined the run: once it is gone, nobody could take the words out of those rows.
+    sqlx::query!("UPDATE inbound SET text = $1 WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)", LET_GO, run)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}
+
+/// Whether a run's journal was let go.
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_let_go(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let found = sqlx::query_scalar!(r#"SELECT let_go_at IS NOT NULL AS "gone!: bool" FROM runs WHERE id = $1"#, run);
+    Ok(found.fetch_optional(&mut *tx).await?.unwrap_or(false))
+}

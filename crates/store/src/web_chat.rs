@@ -1,0 +1,225 @@
+//! What was said on the page: messages that came from it, and chunks that were delivered to it.
+
+use crate::Tx;
+use crate::error::StoreError;
+use hob_core::domain::ids::{InboundId, OutboxId, RunId, SessionId};
+
+/// A conversation on the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chat {
+    /// Its session.
+    pub session: SessionId,
+    /// The session's key: `web:ID`.
+    pub key: String,
+    /// How it began.
+    pub began_with: Option<String>,
+    /// When somebody last wrote in it, in milliseconds.
+    pub at: Option<i64>,
+}
+
+/// The conversations, the newest first, below `before`.
+///
+/// # Errors
+/// When the database fails.
+pub async fn chats(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Chat>, StoreError> {
+    let all = sqlx::query_as!(
+        Chat,
+        r#"SELECT s.id AS "session!: SessionId", s.key,
+             (SELECT i.text FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web' ORDER BY i.id LIMIT 1) AS "began_with?",
+             (SELECT i.received_at FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web' ORDER BY i.id DESC LIMIT 1) AS "at?"
+           FROM sessions s WHERE s.channel = 'web' AND s.id < $1 ORDER BY s.id DESC LIMIT $2"#,
+        before,
+        limit
+    );
+    Ok(all.fetch_all(&mut *tx).await?)
+}
+
+/// Where a look at a conversation begins and ends: both ids are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Between {
+    /// Above this.
+    pub after: i64,
+    /// Below this.
+    pub before: i64,
+    /// The newest of them, so many.
+    pub limit: i64,
+}
+
+/// What a person said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Its row.
+    pub id: InboundId,
+    /// What the page called it.
+    pub external_id: String,
+    /// Who.
+    pub name: String,
+    /// What.
+    pub text: String,
+    /// What became of it: `run`, `command`, `answer` or `refused`.
+    pub disposition: String,
+    /// When, in milliseconds.
+    pub at: i64,
+    /// Its run.
+    pub run: Option<RunId>,
+    /// The run's state.
+    pub state: Option<String>,
+}
+
+/// What people said in a conversation, the newest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn said(tx: &mut Tx, session: SessionId, between: Between) -> Result<Vec<Said>, StoreError> {
+    let all = sqlx::query_as!(
+        Said,
+        r#"SELECT i.id AS "id!: InboundId", i.external_id, u.name, i.text, i.disposition, i.received_at AS at,
+             r.id AS "run?: RunId", r.state AS "state?"
+           FROM inbound i JOIN users u ON u.id = i.user_id LEFT JOIN runs r ON r.inbound_id = i.id
+           WHERE i.channel = 'web' AND i.session_id = $1 AND i.id > $2 AND i.id < $3 ORDER BY i.id DESC LIMIT $4"#,
+        session,
+        between.after,
+        between.before,
+        between.limit
+    );
+    Ok(all.fetch_all(&mut *tx).await?)
+}
+
+/// A file that came with a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attached {
+    /// The message.
+    pub inbound: InboundId,
+    /// The file.
+    pub id: i64,
+    /// Its name.
+    pub name: String,
+    /// What it is, by its content.
+    pub mime: String,
+    /// Its size.
+    pub bytes: i64,
+}
+
+/// The files that came with messages of a conversation, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn attached(tx: &mut Tx, session: SessionId, between: Between) -> Result<Vec<Attached>, StoreError> {
+    let all = sqlx::query_as!(
+        Attached,
+        r#"SELECT i.id AS "inbound!: InboundId", f.id AS "id!", f.name, f.mime, f.bytes
+           FROM inbound i JOIN files f ON f.inbound_id = i.id
+           WHERE i.channel = 'web' AND i.session_id = $1 AND i.id > $2 AND i.id < $3 ORDER BY i.id, f.id LIMIT $4"#,
+        session,
+        between.after,
+        between.before,
+        between.limit
+    );
+    Ok(all.fetch_all(&mut *tx).await?)
+}
+
+/// A file's record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its name.
+    pub name: String,
+    /// What it is, by its content.
+    pub mime: String,
+    /// Its size.
+    pub bytes: i64,
+    /// The SHA-256 of its content.
+    pub hash: String,
+}
+
+/// A file that was sent in a conversation of the page, by whomever.
+///
+/// # Errors
+/// When the database fails.
+pub async fn file(tx: &mut Tx, id: i64) -> Result<Option<Kept>, StoreError> {
+    let found = sqlx::query_as!(
+        Kept,
+        r#"SELECT f.name, f.mime, f.bytes, f.hash FROM files f WHERE f.id = $1 AND (
+             EXISTS (SELECT 1 FROM inbound i WHERE i.id = f.inbound_id AND i.channel = 'web')
+             OR EXISTS (SELECT 1 FROM outbox o WHERE o.file_id = f.id AND o.channel = 'web'))"#,
+        id
+    );
+    Ok(found.fetch_optional(&mut *tx).await?)
+}
+
+/// What Hob said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// Its row.
+    pub id: OutboxId,
+    /// What, without markup.
+    pub text: String,
+    /// What, as HTML.
+    pub markup: Option<String>,
+    /// JSON: the buttons under it.
+    pub choices: String,
+    /// When, in milliseconds.
+    pub at: i64,
+    /// Its run.
+    pub run: Option<RunId>,
+    /// The chunk whose place it takes.
+    pub replaces: Option<OutboxId>,
+    /// The file that goes with it.
+    pub file: Option<i64>,
+    /// The file's name.
+    pub file_name: Option<String>,
+    /// What it is, by its content.
+    pub file_mime: Option<String>,
+    /// The file's size.
+    pub file_bytes: Option<i64>,
+}
+
+/// What Hob said in a conversation, the newest first. What is on its way is there already: the page reads it here.
+///
+/// # Errors
+/// When the database fails.
+pub async fn answered(tx: &mut Tx, session: SessionId, between: Between) -> Result<Vec<Answered>, StoreError> {
+    let all = sqlx::query_as!(
+        Answered,
+        r#"SELECT o.id AS "id!: OutboxId", o.text, o.markup, o.choices, o.created_at AS at,
+             o.run_id AS "run?: RunId", q.id AS "replaces?: OutboxId", f.id AS "file?", f.name AS "file_name?",
+             f.mime AS "file_mime?", f.bytes AS "file_bytes?"
+           FROM outbox o LEFT JOIN outbox q ON q.key = o.replaces_key LEFT JOIN files f ON f.id = o.file_id
+           WHERE o.channel = 'web' AND o.session_id = $1 AND o.state <> 'abandoned' AND o.id > $2 AND o.id < $3
+           ORDER BY o.id DESC LIMIT $4"#,
+        session,
+        between.after,
+        between.before,
+        between.limit
+    );
+    Ok(all.fetch_all(&mut *tx).await?)
+}
+
+/// A message whose run is not over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Open {
+    /// The run.
+    pub run: RunId,
+    /// The message that it answers.
+    pub inbound: InboundId,
+    /// What the page called that.
+    pub external_id: String,
+    /// `queued`, `running` or `waiting`.
+    pub state: String,
+    /// The message's words.
+    pub text: String,
+}
+
+/// What is at work or waits its turn in a conversation, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn open(tx: &mut Tx, session: SessionId) -> Result<Vec<Open>, StoreError> {
+    let all = sqlx::query_as!(
+        Open,
+        r#"SELECT r.id AS "run!: RunId", r.inbound_id AS "inbound!: InboundId", i.external_id, r.state, i.text
+           FROM runs r JOIN inbound i ON i.id = r.inbound_id
+           WHERE r.session_id = $1 AND r.state IN ('queued', 'running', 'waiting') ORDER BY r.id LIMIT 100"#,
+        session
+    );
+    Ok(all.fetch_all(&mut *tx).await?)
+}

@@ -1,0 +1,412 @@
+//! One writer: what is waiting goes into one transaction, so that durability costs one fsync for many sessions.
+//!
+//! Upkeep has a queue of its own: a step of it begins only while nobody waits for a commit, and is cut off when its time is up.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use sqlx::{Executor, SqliteConnection};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::error::StoreError;
+use crate::{Pace, Statement, Tx, close};
+use hob_telemetry::measure::{Counter, Histogram};
+use hob_telemetry::tasks;
+
+/// The most statements in one transaction.
+const GROUP_MAX: usize = 256;
+/// The most statements waiting; a submitter then waits for room.
+const QUEUE_MAX: usize = 4_096;
+
+/// The most steps of upkeep waiting.
+const STEPS_MAX: usize = 4;
+/// After so many of its operations SQLite looks whether a step's time is up: some tens of microseconds.
+const LOOK_EVERY_OPERATIONS: i32 = 1_000;
+
+/// What SQLite says to a ROLLBACK when it has ended the transaction itself; it has no code of its own.
+const NO_TRANSACTION: &str = "no transaction is active";
+
+/// Sees every commit of a store in lockstep. A simulation ends the world here.
+#[async_trait]
+pub trait Boundary: Send + Sync {
+    /// The transaction is complete and about to be committed.
+    async fn before_commit(&self);
+    /// It is durable; nobody has been told yet.
+    async fn after_commit(&self);
+}
+
+/// How a step of upkeep is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// In a transaction, as any other work.
+    Transaction,
+    /// Without one: of what SQLite does in transactions of its own, or in none.
+    Bare,
+}
+
+/// A step of upkeep that was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stepped<T> {
+    /// What it gave.
+    pub output: T,
+    /// For how long nobody else could write.
+    pub held: Duration,
+}
+
+/// The handle to the writer's task.
+#[derive(Clone)]
+pub(super) struct Writer {
+    queue: mpsc::Sender<Order>,
+    steps: mpsc::Sender<Step>,
+    watch: Arc<Watch>,
+    work: Arc<Work>,
+}
+
+/// What can be seen of the writer from outside.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// How many groups were tried.
+    pub(super) groups: AtomicU64,
+    /// A write failed because the disk is full.
+    pub(super) full: Notify,
+}
+
+/// A step of upkeep that waits.
+struct Step {
+    job: Box<dyn Job>,
+    manner: Manner,
+    within: Duration,
+    /// In microseconds, for whoever asked.
+    held: Arc<AtomicU64>,
+}
+
+/// What the writer has done since it started.
+#[derive(Debug)]
+pub struct Work {
+    /// Statements that were tried.
+    pub statements: Counter,
+    /// How long the transactions took, from their beginning to their being durable.
+    pub commits: Histogram,
+}
+
+enum Order {
+    Work(Box<dyn Job>),
+    Close(oneshot::Sender<()>),
+}
+
+#[async_trait]
+trait Job: Send {
+    async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError>;
+    fn settle(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+struct Pending<S: Statement> {
+    statement: S,
+    output: Option<S::Output>,
+    reply: oneshot::Sender<Result<S::Output, StoreError>>,
+}
+
+#[async_trait]
+impl<S: Statement> Job for Pending<S> {
+    async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
+        self.output = Some(self.statement.run(tx).await?);
+        Ok(())
+    }
+
+    fn settle(self: Box<Self>, committed: Result<(), StoreError>) {
+        let Self { output, reply, .. } = *self;
+        let result = committed.and_then(|()| output.ok_or(StoreError::Closed));
+        if reply.send(result).is_err() {
+            tracing::trace!("whoever asked for this write has gone");
+        }
+    }
+}
+
+impl Writer {
+    /// Its task ends when it is closed, or when nobody is left to submit.
+    pub(super) fn start(connection: SqliteConnection, pace: Pace) -> Self {
+        let (queue, orders) = mpsc::channel(QUEUE_MAX);
+        let (steps, idle) = mpsc::channel(STEPS_MAX);
+        let watch = Arc::<Watch>::default();
+        let work = Arc::new(Work { statements: Counter::new(), commits: Histogram::quick() });
+        let desk = Desk { connection, pace, watch: Arc::clone(&watch), done: Arc::clone(&work) };
+        tasks::spawn("the writer", desk.work(orders, idle));
+        Self { queue, steps, watch, work }
+    }
+
+    pub(super) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// Does it when nobody waits for a commit.
+    pub(super) async fn step<S: Statement>(
+        &self,
+        statement: S,
+        manner: Manner,
+        within: Duration,
+    ) -> Result<Stepped<S::Output>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let (job, held) = (Box::new(Pending { statement, output: None, reply }), Arc::<AtomicU64>::default());
+        if self.steps.send(Step { job, manner, within, held: Arc::clone(&held) }).await.is_err() {
+            return Err(StoreError::Closed);
+        }
+        let output = answer.await.unwrap_or(Err(StoreError::Closed))?;
+        Ok(Stepped { output, held: Duration::from_micros(held.load(Ordering::Acquire)) })
+    }
+
+    /// What it has done.
+    pub(super) fn done(&self) -> &Arc<Work> {
+        &self.work
+    }
+
+    /// How many statements wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.max_capacity() - self.queue.capacity()
+    }
+
+    pub(super) async fn submit<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Pending { statement, output: None, reply });
+        if self.queue.send(Order::Work(job)).await.is_err() {
+            return Err(StoreError::Closed);
+        }
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    pub(super) async fn close(&self) {
+        let (reply, closed) = oneshot::channel();
+        if self.queue.send(Order::Close(reply)).await.is_ok() && closed.await.is_err() {
+            tracing::debug!("the writer was gone before it was closed");
+        }
+    }
+}
+
+struct Desk {
+    connection: SqliteConnection,
+    pace: Pace,
+    watch: Arc<Watch>,
+    done: Arc<Work>,
+}
+
+impl Desk {
+    async fn work(mut self, mut orders: mpsc::Receiver<Order>, mut steps: mpsc::Receiver<Step>) {
+        let mut jobs: Vec<Box<dyn Job>> = Vec::new();
+        loop {
+            let mut next = tokio::select! {
+                biased;
+                order = orders.recv() => order,
+                Some(step) = steps.recv() => {
+                    self.step(step).await;
+                    continue;
+                }
+            };
+            if next.is_none() {
+                break;
+            }
+            let mut closing = None;
+            while let Some(order) = next.take() {
+                match order {
+                    Order::Work(job) => jobs.push(job),
+                    Order::Close(reply) => closing = Some(reply),
+                }
+                if closing.is_none() && jobs.len() < GROUP_MAX {
+                    next = orders.try_recv().ok();
+                }
+            }
+            self.group(std::mem::take(&mut jobs)).await;
+            if let Some(reply) = closing {
+                self.pace.run(close(self.connection)).await;
+                if reply.send(()).is_err() {
+                    tracing::trace!("nobody waits for the database to close");
+                }
+                return;
+            }
+        }
+        self.pace.run(close(self.connection)).await;
+    }
+
+    /// One step of upkeep, which ends in time or has done nothing.
+    async fn step(&mut self, step: Step) {
+        let Step { job, manner, within, held } = step;
+        let began = Instant::now();
+        let mut alone = vec![job];
+        let result = match self.limit(Some(began + within)).await {
+            Ok(()) => match manner {
+                Manner::Transaction => self.transact(&mut alone).await.map_err(Failure::into_error),
+                Manner::Bare => self.bare(&mut alone).await,
+            },
+            Err(error) => Err(error),
+        };
+        let unlimited = self.limit(None).await;
+        held.store(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Release);
+        settle(alone, &result);
+        if let Err(error) = unlimited {
+            tracing::error!(%error, "the time limit of a step of upkeep cannot be taken away");
+        }
+    }
+
+    /// SQLite gives up what it is doing when the time is up. In lockstep no time passes.
+    async fn limit(&mut self, end: Option<Instant>) -> Result<(), StoreError> {
+        if matches!(self.pace, Pace::Lockstep(_)) {
+            return Ok(());
+        }
+        let mut handle = self.connection.lock_handle().await?;
+        match end {
+            Some(end) => handle.set_progress_handler(LOOK_EVERY_OPERATIONS, move || Instant::now() < end),
+            None => handle.remove_progress_handler(),
+        }
+        Ok(())
+    }
+
+    /// Outside of any transaction.
+    async fn bare(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        let Self { connection, pace, .. } = self;
+        if let Pace::Lockstep(boundary) = pace {
+            boundary.before_commit().await;
+        }
+        let attempt = async {
+            for job in jobs {
+                job.attempt(connection).await?;
+            }
+            Ok(())
+        };
+        let caught = pace.run(AssertUnwindSafe(attempt).catch_unwind()).await;
+        let result = caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)));
+        if let Pace::Lockstep(boundary) = pace {
+            boundary.after_commit().await;
+        }
+        result
+    }
+
+    /// All in one transaction; if one fails, each in its own, so that nobody pays for another's error.
+    async fn group(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        if jobs.is_empty() {
+            return;
+        }
+        self.watch.groups.fetch_add(1, Ordering::Relaxed);
+        match self.transact(&mut jobs).await {
+            Ok(()) => settle(jobs, &Ok(())),
+            Err(Failure::Job(error)) if jobs.len() > 1 => {
+                tracing::debug!(%error, jobs = jobs.len(), "a group failed: each statement is tried alone");
+                self.each_alone(jobs).await;
+            }
+            Err(Failure::Panic { at, error }) => {
+                tracing::error!(%error, jobs = jobs.len(), "a statement panicked: the others are tried alone");
+                // It is not tried again: it would panic again.
+                settle(vec![jobs.remove(at)], &Err(error));
+                self.each_alone(jobs).await;
+            }
+            Err(Failure::Job(error) | Failure::Group(error)) => settle(jobs, &Err(error)),
+        }
+    }
+
+    async fn each_alone(&mut self, jobs: Vec<Box<dyn Job>>) {
+        for job in jobs {
+            let mut alone = vec![job];
+            let result = self.transact(&mut alone).await.map_err(Failure::into_error);
+            settle(alone, &result);
+        }
+    }
+
+    async fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Failure> {
+        let boundary = match &self.pace {
+            Pace::Threaded => None,
+            Pace::Lockstep(boundary) => Some(boundary),
+        };
+        let begun = Instant::now();
+        let result = transaction(&mut self.connection, jobs, boundary).await;
+        if let Err(Failure::Job(StoreError::Full) | Failure::Group(StoreError::Full)) = &result {
+            self.watch.full.notify_one();
+        }
+        self.done.statements.add(jobs.len() as u64);
+        if result.is_ok() {
+            self.done.commits.observe(begun.elapsed());
+        }
+        result
+    }
+}
+
+/// Why a transaction failed.
+enum Failure {
+    /// One of its jobs did: the others may fare better alone.
+    Job(StoreError),
+    /// The code of one did.
+    Panic { at: usize, error: StoreError },
+    /// It could not begin or be committed: alone, every job would wait for the same lock or the same disk.
+    Group(StoreError),
+}
+
+impl Failure {
+    fn into_error(self) -> StoreError {
+        match self {
+            Self::Job(error) | Self::Panic { error, .. } | Self::Group(error) => error,
+        }
+    }
+}
+
+fn settle(jobs: Vec<Box<dyn Job>>, result: &Result<(), StoreError>) {
+    for job in jobs {
+        job.settle(result.as_ref().copied().map_err(StoreError::share));
+    }
+}
+
+/// In lockstep, the thread stands still while SQLite works: only at the boundaries may the world change, or end.
+async fn transaction(
+    connection: &mut SqliteConnection,
+    jobs: &mut [Box<dyn Job>],
+    boundary: Option<&Arc<dyn Boundary>>,
+) -> Result<(), Failure> {
+    let filled = fill(connection, jobs);
+    let filled = match boundary {
+        None => filled.await,
+        Some(_) => futures::executor::block_on(filled),
+    };
+    if let Some(boundary) = boundary {
+        boundary.before_commit().await;
+    }
+    let result = match filled {
+        Ok(()) => {
+            let commit = connection.execute("COMMIT");
+            let done = match boundary {
+                None => commit.await,
+                Some(_) => futures::executor::block_on(commit),
+            };
+            done.map(|_| ()).map_err(|error| Failure::Group(error.into()))
+        }
+        Err(error) => Err(error),
+    };
+    if result.is_err() {
+        roll_back(connection, boundary.is_some()).await;
+    } else if let Some(boundary) = boundary {
+        boundary.after_commit().await;
+    }
+    result
+}
+
+async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), Failure> {
+    connection.execute("BEGIN IMMEDIATE").await.map_err(|error| Failure::Group(error.into()))?;
+    for (at, job) in jobs.iter_mut().enumerate() {
+        // A panic that ended this task would end every other write with it.
+        match AssertUnwindSafe(job.attempt(connection)).catch_unwind().await {
+            Ok(done) => done.map_err(Failure::Job)?,
+            Err(panic) => return Err(Failure::Panic { at, error: StoreError::from_panic(&*panic) }),
+        }
+    }
+    Ok(())
+}
+
+/// After a failure there may or may not be a transaction left: SQLite ends it itself on some errors.
+async fn roll_back(connection: &mut SqliteConnection, lockstep: bool) {
+    let undo = connection.execute("ROLLBACK");
+    let undone = if lockstep { futures::executor::block_on(undo) } else { undo.await };
+    match undone {
+        Ok(_) => {}
+        Err(error) if error.to_string().contains(NO_TRANSACTION) => tracing::debug!("nothing to roll back"),
+        Err(error) => tracing::error!(%error, "a failed transaction could not be rolled back"),
+    }
+}

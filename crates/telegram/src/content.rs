@@ -1,0 +1,91 @@
+//! What a message holds: its words, and its files. Pure.
+
+use teloxide::types::{MediaKind, Message, MessageEntity, MessageKind};
+
+use crate::origin::forwarded_from;
+use hob_core::domain::inbound::{Attachment, Recorded};
+
+/// The text, the caption, or a word for what it is instead; `None` for Telegram's own notices.
+pub(super) fn content(message: &Message) -> Option<String> {
+    if let Some(text) = message.text().or(message.caption()) {
+        return Some(text.to_owned());
+    }
+    // What comes along says for itself what it is.
+    if !attachments(message).is_empty() {
+        return Some(String::new());
+    }
+    let what = match &message.kind {
+        MessageKind::Dice(_) => "dice",
+        MessageKind::Common(common) => match &common.media_kind {
+            MediaKind::Migration(_) => return None,
+            MediaKind::Animation(_) => "animation",
+            MediaKind::Audio(_) => "audio",
+            MediaKind::Contact(_) => "contact",
+            MediaKind::Document(_) => "document",
+            MediaKind::Game(_) => "game",
+            MediaKind::Venue(_) | MediaKind::Location(_) => "location",
+            MediaKind::PaidMedia(_) => "paid media",
+            MediaKind::Photo(_) => "photo",
+            MediaKind::Poll(_) => "poll",
+            MediaKind::Checklist(_) => "checklist",
+            MediaKind::Sticker(_) => "sticker",
+            MediaKind::Story(_) => "story",
+            MediaKind::Text(_) => "empty message",
+            MediaKind::Video(_) => "video",
+            MediaKind::VideoNote(_) => "video note",
+            MediaKind::Voice(_) => "voice message",
+        },
+        _ => return None,
+    };
+    Some(format!("[{what}]"))
+}
+
+/// Whether its sender speaks in it. A voice message that is forwarded, or a bot's, is a file: somebody else speaks.
+pub(super) fn spoken(message: &Message) -> Option<Recorded> {
+    message
+        .voice()
+        .filter(|_| forwarded_from(message).is_none())
+        .map(|voice| Recorded { seconds: Some(voice.duration.seconds()) })
+}
+
+/// The files of a message: of a photo, its largest form.
+pub(super) fn attachments(message: &Message) -> Vec<Attachment> {
+    let MessageKind::Common(common) = &message.kind else {
+        return Vec::new();
+    };
+    let (file, name) = match &common.media_kind {
+        MediaKind::Animation(media) => {
+            (&media.animation.file, media.animation.file_name.as_deref().unwrap_or("animation.mp4"))
+        }
+        MediaKind::Audio(media) => (&media.audio.file, media.audio.file_name.as_deref().unwrap_or("audio")),
+        MediaKind::Document(media) => (&media.document.file, media.document.file_name.as_deref().unwrap_or("document")),
+        MediaKind::Photo(media) => {
+            match media.photo.iter().max_by_key(|size| u64::from(size.width) * u64::from(size.height)) {
+                Some(largest) => (&largest.file, "photo.jpg"),
+                None => return Vec::new(),
+            }
+        }
+        MediaKind::Video(media) => (&media.video.file, media.video.file_name.as_deref().unwrap_or("video.mp4")),
+        MediaKind::VideoNote(media) => (&media.video_note.file, "video note.mp4"),
+        MediaKind::Voice(media) => (&media.voice.file, "voice message.ogg"),
+        _ => return Vec::new(),
+    };
+    // Telegram leaves the size out where it does not know it; teloxide reads that as the largest number.
+    let bytes = (file.size > 0 && file.size < u32::MAX).then(|| u64::from(file.size));
+    vec![Attachment { handle: file.id.0.clone(), name: name.to_owned(), bytes }]
+}
+
+pub(super) fn entities(message: &Message) -> &[MessageEntity] {
+    message.entities().or(message.caption_entities()).unwrap_or_default()
+}
+
+/// What the entity covers; Telegram counts in UTF-16 code units.
+pub(super) fn covered(text: &str, entity: &MessageEntity) -> Option<String> {
+    let units: Vec<u16> = text.encode_utf16().skip(entity.offset).take(entity.length).collect();
+    String::from_utf16(&units).ok()
+}
+
+/// Whether a change of it can be a change of words or files.
+pub(super) fn has_words(message: &Message) -> bool {
+    message.text().or(message.caption()).is_some() || !attachments(message).is_empty()
+}

@@ -1,0 +1,115 @@
+//! Changing a message, and taking one back.
+
+use std::time::Duration;
+
+use teloxide::Bot;
+use teloxide::payloads::{DeleteMessage, EditMessageText};
+use teloxide::types::{InlineKeyboardMarkup, MessageId};
+use tracing::info;
+
+use crate::call::{CallError, call};
+use crate::send::{NO_PREVIEW, address, outcome, repeatable};
+use crate::words::Words;
+use hob_core::domain::outgoing::{DeliveryError, Destination};
+
+/// A message's new form. Buttons that are not named go.
+pub(super) struct Edit<'a> {
+    pub(super) place: &'a Destination,
+    pub(super) external_id: &'a str,
+    pub(super) words: Words,
+    pub(super) keyboard: Option<InlineKeyboardMarkup>,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edited {
+    /// The message reads so now.
+    Done,
+    /// There is no such message any more, or it cannot be changed.
+    Gone,
+}
+
+/// What Telegram's refusal of a change means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    /// It reads so already.
+    Same,
+    Gone,
+    Other,
+}
+
+/// Changes a message. To do so twice harms nobody: what may have arrived is simply tried again.
+pub(super) async fn edit(bot: &Bot, change: Edit<'_>, deadline: Duration) -> Result<Edited, DeliveryError> {
+    let Edit { place, external_id, mut words, keyboard } = change;
+    let (chat, _) = address(place)?;
+    let Ok(message) = external_id.parse() else { return Ok(Edited::Gone) };
+    let mut payload = EditMessageText::new(chat, MessageId(message), "");
+    payload.link_preview_options = Some(NO_PREVIEW);
+    payload.reply_markup = keyboard;
+    loop {
+        let (text, parse_mode) = words.shown();
+        (payload.text, payload.parse_mode) = (text.to_owned(), parse_mode);
+        let Err(error) = call(bot, &payload, deadline).await else { return Ok(Edited::Done) };
+        match refusal(&error) {
+            Refusal::Same => return Ok(Edited::Done),
+            Refusal::Gone => return Ok(Edited::Gone),
+            Refusal::Other if words.is_refused(&error) => {
+                info!(channel = "telegram", %error, "changed without markup, as Telegram said: {error}");
+            }
+            Refusal::Other => return Err(repeatable(outcome(&error))),
+        }
+    }
+}
+
+/// Takes a message back; one that is gone already is no error.
+pub(super) async fn retract(
+    bot: &Bot,
+    (place, external_id): (&Destination, &str),
+    deadline: Duration,
+) -> Result<(), DeliveryError> {
+    let (chat, _) = address(place)?;
+    let Ok(message) = external_id.parse() else { return Ok(()) };
+    match call(bot, &DeleteMessage::new(chat, MessageId(message)), deadline).await {
+        Ok(_) => Ok(()),
+        Err(error) if refusal(&error) == Refusal::Gone => Ok(()),
+        Err(error) => Err(repeatable(outcome(&error))),
+    }
+}
+
+fn refusal(error: &CallError) -> Refusal {
+    let CallError::Api { status: 400, description, migrate_to, .. } = error else { return Refusal::Other };
+    let said = description.to_lowercase();
+    let gone = [
+        "message to edit not found",
+        "message to delete not found",
+        "message can't be edited",
+        "message_id_invalid",
+        "there is no text in the message to edit",
+    ];
+    // A group that has become another chat: its messages cannot be reached any more.
+    if migrate_to.is_some() || gone.iter().any(|sign| said.contains(sign)) {
+        return Refusal::Gone;
+    }
+    if said.contains("message is not modified") { Refusal::Same } else { Refusal::Other }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k2_what_a_refused_change_means() {
+        let api = |status, description: &str, migrate_to| {
+            let description = format!("Bad Request: {description}");
+            refusal(&CallError::Api { status, description, retry_after: None, migrate_to })
+        };
+        let same = "message is not modified: specified new message content and reply markup are exactly the same";
+        assert_eq!(api(400, same, None), Refusal::Same);
+        assert_eq!(api(400, "message to edit not found", None), Refusal::Gone);
+        assert_eq!(api(400, "message can't be edited", None), Refusal::Gone);
+        assert_eq!(api(400, "MESSAGE_ID_INVALID", None), Refusal::Gone);
+        assert_eq!(api(400, "group chat was upgraded to a supergroup chat", Some(-100)), Refusal::Gone);
+        assert_eq!(api(400, "can't parse entities", None), Refusal::Other);
+        assert_eq!(api(429, "message to edit not found", None), Refusal::Other);
+    }
+}

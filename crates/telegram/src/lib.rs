@@ -1,0 +1,187 @@
+//! Telegram's Bot API: long polling or a webhook in, messages out.
+//!
+//! Never: an update acknowledged before the intake has it, a decision who may speak, or the token in a text.
+//! Start at [`Telegram::run`]; `poll` and `webhook` bring in, `convert` translates, `send` and `edit` take out.
+
+mod album;
+mod audience;
+mod call;
+mod commands;
+mod content;
+mod convert;
+mod desk;
+mod edit;
+mod fetch;
+mod link;
+mod origin;
+mod poll;
+mod salvage;
+mod send;
+pub mod settings;
+mod signs;
+mod slow;
+mod upload;
+mod webhook;
+mod words;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use teloxide::Bot;
+use teloxide::types::ChatId;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::info;
+
+use crate::link::{Link, identify};
+use crate::poll::Poller;
+use crate::settings::Settings;
+use crate::signs::Mute;
+use crate::webhook::{Calls, Watch};
+use hob_core::domain::channel::{Adapter, Channel, FetchError, Intake, IntakeError, Sign, Unusable, UpdateSink};
+use hob_core::domain::clock::Clock;
+use hob_core::domain::health::{ChannelHealth, Monitor};
+use hob_core::domain::inbound::{Attachment, ChannelKind, Conversation};
+use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
+use hob_core::domain::rng::Rng;
+use hob_core::domain::secret::Secret;
+
+/// The adapter cannot be built from its settings.
+#[derive(Debug, thiserror::Error)]
+#[error("no client for Telegram: {0}")]
+pub struct SetupError(String);
+
+/// One bot.
+pub struct Telegram {
+    settings: Settings,
+    clock: Arc<dyn Clock>,
+    rng: Arc<dyn Rng>,
+    /// The client of all requests but the polls.
+    sender: Bot,
+    health: Monitor,
+    mute: Mute,
+    calls: Calls,
+    tracker: TaskTracker,
+    /// Ends what the adapter spawned.
+    life: CancellationToken,
+}
+
+impl Telegram {
+    /// Builds the adapter; nothing is sent yet.
+    ///
+    /// # Errors
+    /// When no HTTP client can be made.
+    pub fn new(settings: Settings, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Self, SetupError> {
+        let sender =
+            call::client(&settings, settings.pace.send_deadline).map_err(|error| SetupError(error.to_string()))?;
+        Ok(Self {
+            settings,
+            clock,
+            rng,
+            sender,
+            health: Monitor::default(),
+            mute: Mute::default(),
+            calls: Calls::default(),
+            tracker: TaskTracker::new(),
+            life: CancellationToken::new(),
+        })
+    }
+
+    /// Telegram was heard.
+    fn heard(&self) {
+        if let Some(trouble) = self.health.heard(self.clock.now()) {
+            info!(channel = "telegram", was = %trouble, "Telegram answers again (was: {trouble})");
+        }
+    }
+
+    /// A chat of this account's.
+    fn place(&self, ChatId(chat): ChatId) -> Conversation {
+        let account = self.settings.account.clone();
+        Conversation { channel: ChannelKind::Telegram, account, chat: chat.to_string(), thread: None }
+    }
+}
+
+#[async_trait]
+impl Channel for Telegram {
+    fn address(&self) -> (ChannelKind, &str) {
+        (ChannelKind::Telegram, &self.settings.account)
+    }
+
+    #[tracing::instrument(name = "telegram.deliver", skip_all, fields(channel = "telegram", outbox.id = %message.id))]
+    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        send::deliver(&self.sender, message, self.settings.pace.send_deadline).await
+    }
+
+    #[tracing::instrument(name = "telegram.draft", skip_all, fields(channel = "telegram"))]
+    async fn draft(&self, draft: &Draft) -> Result<Receipt, DeliveryError> {
+        send::draft(&self.sender, draft, self.settings.pace.send_deadline).await
+    }
+
+    #[tracing::instrument(name = "telegram.retract", skip_all, fields(channel = "telegram"))]
+    async fn retract(&self, place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
+        edit::retract(&self.sender, (place, external_id), self.settings.pace.send_deadline).await
+    }
+
+    #[tracing::instrument(name = "telegram.sign", skip_all, fields(channel = "telegram"))]
+    async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
+        signs::sign((&self.sender, &self.mute), (place, sign), self.settings.pace.send_deadline).await
+    }
+
+    #[tracing::instrument(name = "telegram.fetch", skip_all, fields(channel = "telegram"))]
+    async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
+        fetch::fetch(&self.sender, attachment, (bytes_max, self.settings.pace)).await
+    }
+
+    fn health(&self) -> ChannelHealth {
+        let Settings { poll_timeout, webhook, pace, .. } = &self.settings;
+        let silence_max = match webhook {
+            None => *poll_timeout + pace.poll_grace,
+            // Nobody may write for hours: the looks themselves are heard.
+            Some(_) => pace.webhook_check * 2 + pace.send_deadline,
+        };
+        self.health.health(self.clock.now(), silence_max)
+    }
+}
+
+#[async_trait]
+impl Adapter for Telegram {
+    /// Hands in what Telegram has, until `stop`; once. A pending poll ends then, deliveries go on working: what the intake
+    /// had not confirmed, Telegram delivers again at the next start.
+    #[tracing::instrument(name = "telegram.receive", skip_all, fields(channel = "telegram", account = self.settings.account))]
+    async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken) {
+        let link = Link::new(&self, intake);
+        match &self.settings.webhook {
+            None => stop.run_until_cancelled(Box::pin(Poller::new(link).run())).await,
+            Some(webhook) => stop.run_until_cancelled(Box::pin(Watch::new(link, webhook).run())).await,
+        };
+        self.calls.close();
+        self.life.cancel();
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+
+    async fn check(&self) -> Result<String, Unusable> {
+        let me = identify(&self.sender, self).await.map_err(|trouble| Unusable(trouble.words()))?;
+        Ok(format!("@{}", me.username))
+    }
+
+    fn sink(self: Arc<Self>) -> Option<Arc<dyn UpdateSink>> {
+        self.settings.webhook.is_some().then_some(self as Arc<dyn UpdateSink>)
+    }
+}
+
+#[async_trait]
+impl UpdateSink for Telegram {
+    fn account(&self) -> &str {
+        &self.settings.account
+    }
+
+    fn secret(&self) -> Option<&Secret> {
+        self.settings.webhook.as_ref().map(|webhook| &webhook.secret)
+    }
+
+    #[tracing::instrument(name = "telegram.called", skip_all, fields(channel = "telegram", account = self.settings.account))]
+    async fn update(&self, body: &[u8]) -> Result<(), IntakeError> {
+        self.calls.update(body).await
+    }
+}

@@ -1,0 +1,82 @@
+//! Whose words a message hands on, and what it answers. Pure.
+
+use teloxide::types::{Chat, ExternalReplyInfo, Message, MessageKind, MessageOrigin};
+
+use crate::content::content;
+use crate::convert::Me;
+use hob_core::domain::inbound::Quoted;
+
+/// How much of what is answered is worth repeating.
+const QUOTE_CHARS_MAX: usize = 500;
+
+/// Said of somebody whom Telegram does not name.
+const SOMEBODY: &str = "somebody";
+
+/// Who said first what a message hands on; none: it is the sender's own. What somebody picked among a bot's answers (an inline
+/// result), and what a bot writes in their name, is the bot's.
+pub(super) fn forwarded_from(message: &Message) -> Option<String> {
+    let bot = message.via_bot.as_ref().or(message.sender_business_bot.as_ref());
+    message.forward_origin().map(author_of).or_else(|| bot.map(|bot| format!("the bot {}", bot.full_name())))
+}
+
+fn author_of(origin: &MessageOrigin) -> String {
+    match origin {
+        MessageOrigin::User { sender_user, .. } => sender_user.full_name(),
+        MessageOrigin::HiddenUser { sender_user_name, .. } => sender_user_name.clone(),
+        MessageOrigin::Chat { sender_chat: chat, .. } | MessageOrigin::Channel { chat, .. } => name_of(chat),
+    }
+}
+
+fn name_of(chat: &Chat) -> String {
+    chat.title().or(chat.username()).unwrap_or(SOMEBODY).to_owned()
+}
+
+/// What a message answers: the part that its sender picked, or all of it. Every message of a forum's topic "answers" the
+/// notice that opened the topic: that is nothing.
+pub(super) fn quoted(message: &Message, me: &Me) -> Option<Quoted> {
+    let picked = message.quote().map(|quote| quote.text.clone());
+    if let Some(original) = message.reply_to_message() {
+        let text = picked.or_else(|| content(original))?;
+        let own = original.from.as_ref().is_some_and(|author| author.id == me.id);
+        return Some(Quoted { author: author(original), text: cut(&text), own });
+    }
+    // It answers something in another chat, of which only the picked part is shown.
+    let (elsewhere, text) = (external(message)?, picked?);
+    Some(Quoted { author: author_of(&elsewhere.origin), text: cut(&text), own: false })
+}
+
+fn external(message: &Message) -> Option<&ExternalReplyInfo> {
+    match &message.kind {
+        MessageKind::Common(common) => common.external_reply.as_ref(),
+        _ => None,
+    }
+}
+
+fn author(message: &Message) -> String {
+    match (&message.sender_chat, &message.from) {
+        (Some(chat), _) => name_of(chat),
+        (None, Some(user)) => user.full_name(),
+        (None, None) => SOMEBODY.to_owned(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut kept: String = chars.by_ref().take(QUOTE_CHARS_MAX).collect();
+    if chars.next().is_some() {
+        kept.push('…');
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k2_a_long_quotation_is_cut() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut(&"ü".repeat(500)), "ü".repeat(500));
+        assert_eq!(cut(&"ü".repeat(501)), format!("{}…", "ü".repeat(500)));
+    }
+}

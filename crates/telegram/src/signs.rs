@@ -1,0 +1,94 @@
+//! What is shown beside messages: that Hob types, and what becomes of a message.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use teloxide::Bot;
+use teloxide::payloads::{SendChatAction, SetMessageReaction};
+use teloxide::types::{ChatAction, ChatId, MessageId, ReactionType};
+use tracing::debug;
+
+use crate::call::{CallError, call};
+use crate::send::{address, outcome};
+use hob_core::domain::channel::{Mood, Sign};
+use hob_core::domain::outgoing::{DeliveryError, Destination};
+
+/// How many chats without reactions are remembered.
+const MUTE_MAX: usize = 10_000;
+
+/// The chats that allow no reactions, or not Hob's.
+#[derive(Debug, Default)]
+pub(super) struct Mute(Mutex<HashSet<ChatId>>);
+
+impl Mute {
+    fn chats(&self) -> MutexGuard<'_, HashSet<ChatId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, chat: ChatId) {
+        let mut chats = self.chats();
+        if chats.len() >= MUTE_MAX {
+            chats.clear();
+        }
+        chats.insert(chat);
+    }
+}
+
+/// The reaction that says it, of those that Telegram lets bots give; none: there is to be none.
+fn emoji(mood: Mood) -> Option<&'static str> {
+    match mood {
+        Mood::Seen => Some("👀"),
+        Mood::Working => Some("✍"),
+        Mood::Waiting => Some("🤔"),
+        Mood::Done => Some("👍"),
+        Mood::Failed => Some("👎"),
+        Mood::Gone => None,
+    }
+}
+
+/// Shows a sign. A chat that takes no reactions is left in peace from then on.
+pub(super) async fn sign(
+    (bot, mute): (&Bot, &Mute),
+    (place, sign): (&Destination, Sign),
+    deadline: Duration,
+) -> Result<(), DeliveryError> {
+    let (chat, thread) = address(place)?;
+    let mood = match sign {
+        Sign::Typing => {
+            let mut action = SendChatAction::new(chat, ChatAction::Typing);
+            action.message_thread_id = thread;
+            return call(bot, &action, deadline).await.map(drop).map_err(|error| outcome(&error));
+        }
+        Sign::Mood(mood) => mood,
+    };
+    let message = place.reply_to.as_deref().and_then(|id| id.parse().ok());
+    let Some(message) = message.filter(|_| !mute.chats().contains(&chat)) else { return Ok(()) };
+    let mut reaction = SetMessageReaction::new(chat, MessageId(message));
+    reaction.reaction =
+        Some(emoji(mood).map(|emoji| ReactionType::Emoji { emoji: emoji.to_owned() }).into_iter().collect());
+    let Err(error) = call(bot, &reaction, deadline).await else { return Ok(()) };
+    if !is_forbidden(&error) {
+        return Err(outcome(&error));
+    }
+    debug!(channel = "telegram", %error, "no reactions in this chat: {error}");
+    mute.add(chat);
+    // What an earlier sign said may be allowed, and is no longer so.
+    reaction.reaction = Some(Vec::new());
+    if let Err(error) = call(bot, &reaction, deadline).await {
+        debug!(channel = "telegram", %error, "an earlier reaction stays: {error}");
+    }
+    Ok(())
+}
+
+/// Whether the chat takes no reactions, or not this one.
+fn is_forbidden(error: &CallError) -> bool {
+    match error {
+        CallError::Api { status: 400, description, .. } => {
+            let said = description.to_lowercase();
+            said.contains("reaction") || said.contains("not enough rights")
+        }
+        CallError::Api { status: 403, .. } => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,204 @@
+//! One draft: its folder, its layers, and how far it has come.
+
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::changes::beneath::Instant;
+use crate::changes::keep::Keeping;
+use crate::changes::look::{Closeness, Layer, Locked, Look};
+use crate::changes::record::{self, DRAFT, Record, State};
+use crate::changes::set::ChangeSet;
+use crate::changes::undo::Undoing;
+use crate::changes::{ChangesError, DraftOf, Kept, Place, Undone, io, remove};
+use crate::sandbox::spec::Overlay;
+use hob_core::domain::ids::UserId;
+
+/// An empty file as old as the draft.
+const START: &str = "start";
+/// What the folders of drafts that are thrown away are called until they are gone.
+pub(super) const GONE: &str = ".gone-";
+
+/// A draft.
+#[derive(Debug, Clone)]
+pub struct DraftDir {
+    pub(super) place: Place,
+    pub(super) record: Record,
+}
+
+impl DraftDir {
+    /// The draft there; made, if there is none.
+    pub(super) fn open(place: Place, roots: &[PathBuf], of: &DraftOf) -> Result<Self, ChangesError> {
+        let turn = Place::turn();
+        if let Some(draft) = Self::find(place.clone())? {
+            return if draft.record.state == State::Open { Ok(draft) } else { Err(ChangesError::Gone) };
+        }
+        remove::remove(&place.dir).map_err(io("a draft that was not finished"))?;
+        let made = io("a new draft");
+        private(&place.dir).map_err(&made)?;
+        for (root, path) in roots.iter().enumerate() {
+            let upper = layer(&place.dir, root, "upper");
+            private(&place.dir.join(root.to_string())).map_err(&made)?;
+            private(&upper).map_err(&made)?;
+            private(&layer(&place.dir, root, "work")).map_err(&made)?;
+            private(&layer(&place.dir, root, "old")).map_err(&made)?;
+            // The layer's top is seen in the root's place.
+            let real = fs::metadata(path).map_err(io("a folder of the workspace"))?;
+            if rustix::process::geteuid().is_root() {
+                std::os::unix::fs::chown(&upper, Some(real.uid()), Some(real.gid())).map_err(&made)?;
+            }
+            fs::set_permissions(&upper, Permissions::from_mode(real.mode() & 0o7777)).map_err(&made)?;
+        }
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.dir.join(START)).map_err(&made)?;
+        let record = Record {
+            run: of.run,
+            session: of.session.clone(),
+            user: of.user,
+            created: of.now,
+            roots: roots.to_vec(),
+            state: State::Open,
+        };
+        record::write(&place.dir, DRAFT, &record)?;
+        drop(turn);
+        Ok(Self { place, record })
+    }
+
+    /// The draft there, if there is one.
+    pub(super) fn find(place: Place) -> Result<Option<Self>, ChangesError> {
+        let record = record::read(&place.dir, DRAFT)?;
+        Ok(record.map(|record| Self { place, record }))
+    }
+
+    /// May commands work in it still?
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.record.state == State::Open
+    }
+
+    /// For whom the run works.
+    #[must_use]
+    pub fn user(&self) -> UserId {
+        self.record.user
+    }
+
+    /// What a sandbox lays over the workspace.
+    #[must_use]
+    pub fn overlays(&self) -> Vec<Overlay> {
+        let overlay = |(root, path): (usize, &PathBuf)| Overlay {
+            root: path.clone(),
+            upper: self.layer(root, "upper"),
+            work: self.layer(root, "work"),
+        };
+        self.record.roots.iter().enumerate().map(overlay).collect()
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.place.dir
+    }
+
+    pub(super) fn layer(&self, root: usize, which: &str) -> PathBuf {
+        layer(&self.place.dir, root, which)
+    }
+
+    /// What is changed in it. No program may be working in it any more.
+    ///
+    /// # Errors
+    /// When there is too much of it, or it cannot be read.
+    pub fn look(&self) -> Result<ChangeSet, ChangesError> {
+        Ok(self.looked(Closeness::Contents)?.0)
+    }
+
+    pub(super) fn looked(&self, closeness: Closeness) -> Result<(ChangeSet, Locked), ChangesError> {
+        let mut look = Look::new(self.start()?, closeness);
+        for (root, lower) in self.record.roots.iter().enumerate() {
+            look.look(&Layer { root, upper: &self.layer(root, "upper"), lower })?;
+        }
+        Ok(look.finish())
+    }
+
+    /// When it began, by the file system's clock.
+    pub(super) fn start(&self) -> Result<Instant, ChangesError> {
+        let start = fs::metadata(self.place.dir.join(START)).map_err(io("the draft's start"))?;
+        Ok(Instant(start.ctime(), u32::try_from(start.ctime_nsec()).unwrap_or_default()))
+    }
+
+    /// Takes over into the workspace what somebody agreed to by its digest; answers the same if it was taken over already.
+    ///
+    /// # Errors
+    /// When it is not what was agreed to, or the system says no. What was begun then is finished by the next try.
+    pub fn keep(&self, digest: &str, now: Timestamp) -> Result<Kept, ChangesError> {
+        Keeping::new(self, Some(digest.to_owned()), now).keep()
+    }
+
+    /// Takes over whatever is in it: nobody has to agree.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn keep_all(&self, now: Timestamp) -> Result<Kept, ChangesError> {
+        Keeping::new(self, None, now).keep()
+    }
+
+    /// Takes back what was kept of it.
+    ///
+    /// # Errors
+    /// When it was not kept, cannot be taken back, or the system says no.
+    pub fn undo(&self, now: Timestamp) -> Result<Undone, ChangesError> {
+        Undoing::new(self, now).undo()
+    }
+
+    /// Throws it away, if it is open.
+    ///
+    /// # Errors
+    /// When something of it stays.
+    pub fn discard(&self) -> Result<(), ChangesError> {
+        let turn = Place::turn();
+        match self.fresh()?.record.state {
+            State::Open => {}
+            State::Keeping { .. } | State::Kept { .. } | State::Undoing { .. } | State::Undone { .. } => return Ok(()),
+        }
+        let gone = self.moved_away()?;
+        // A big one takes its time.
+        drop(turn);
+        remove::remove(&gone).map_err(io("a draft that was thrown away"))
+    }
+
+    /// Out of sight at once.
+    pub(super) fn moved_away(&self) -> Result<PathBuf, ChangesError> {
+        let name = self.place.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for number in 0_u64.. {
+            let gone = self.place.dir.with_file_name(format!("{GONE}{number}-{name}"));
+            match fs::create_dir(&gone) {
+                Ok(()) => {
+                    fs::rename(&self.place.dir, &gone).map_err(io("a draft that was thrown away"))?;
+                    return Ok(gone);
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(io("a draft that was thrown away")(error)),
+            }
+        }
+        Err(ChangesError::Gone)
+    }
+
+    /// As it is noted now: another may have had its turn since.
+    pub(super) fn fresh(&self) -> Result<Self, ChangesError> {
+        Self::find(self.place.clone())?.ok_or(ChangesError::Gone)
+    }
+
+    pub(super) fn becomes(&mut self, state: State) -> Result<(), ChangesError> {
+        let record = Record { state, ..self.record.clone() };
+        record::write(&self.place.dir, DRAFT, &record)?;
+        self.record = record;
+        Ok(())
+    }
+}
+
+fn layer(dir: &Path, root: usize, which: &str) -> PathBuf {
+    dir.join(root.to_string()).join(which)
+}
+
+fn private(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}

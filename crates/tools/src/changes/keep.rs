@@ -1,0 +1,387 @@
+//! Keeping: each file of the manifest moves to its place by one rename, and what stood there moves into the draft. What is done
+//! can be seen by the files' numbers, so whoever is cut off begins again and comes to the same end.
+//!
+//! Never: a file that changed in the workspace after the draft had begun.
+//! Start at [`Keeping::keep`].
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rustix::fs::{AtFlags, Mode, RenameFlags, mkdirat, renameat_with, unlinkat};
+use rustix::io::Errno;
+
+use crate::changes::beneath::{self, Instant, Seen};
+use crate::changes::draft_dir::DraftDir;
+use crate::changes::ground::{Ground, Grounds, step};
+use crate::changes::look::Closeness;
+use crate::changes::record::{self, Act, Entry, MANIFEST, Manifest, Old, PLACED, Placed, State};
+use crate::changes::set::{Before, Change, ChangeSet, Now};
+use crate::changes::summary::path_shown;
+use crate::changes::{ChangesError, Kept, LeftOut, Place, UNDO_BYTES_MAX, errno, sweep};
+
+pub(super) const CHANGED: &str = "it was changed in the workspace meanwhile";
+const NO_FOLDER: &str = "its folder is not there any more";
+const TAKEN: &str = "something else is there by now";
+const UNREACHABLE: &str = "the way there leads over a link or another file system";
+
+/// What came of one entry.
+pub(super) enum Did {
+    Done,
+    Left(&'static str),
+}
+
+/// A draft that is being kept.
+pub(super) struct Keeping<'a> {
+    draft: &'a DraftDir,
+    digest: Option<String>,
+    now: Timestamp,
+}
+
+impl<'a> Keeping<'a> {
+    pub(super) fn new(draft: &'a DraftDir, digest: Option<String>, now: Timestamp) -> Self {
+        Self { draft, digest, now }
+    }
+
+    pub(super) fn keep(self) -> Result<Kept, ChangesError> {
+        let turn = Place::turn();
+        let mut draft = self.draft.fresh()?;
+        match &draft.record.state {
+            State::Open => {
+                if let Some(kept) = self.begin(&mut draft)? {
+                    return Ok(kept);
+                }
+            }
+            State::Kept { digest, kept, .. } if *digest == self.digest => return Ok(kept.clone()),
+            State::Keeping { digest, .. } if *digest == self.digest => {}
+            State::Keeping { .. } | State::Kept { .. } | State::Undoing { .. } | State::Undone { .. } => {
+                return Err(ChangesError::Gone);
+            }
+        }
+        let kept = finish(&mut draft)?;
+        sweep::trim(&draft.place)?;
+        drop(turn);
+        Ok(kept)
+    }
+
+    /// Notes what is to be done. If that is nothing and nobody agreed to it, the draft goes at once.
+    fn begin(&self, draft: &mut DraftDir) -> Result<Option<Kept>, ChangesError> {
+        let closeness = if self.digest.is_some() { Closeness::Contents } else { Closeness::Paths };
+        let (set, locked) = draft.looked(closeness)?;
+        if let Some(agreed) = &self.digest {
+            let digest = set.digest();
+            if *agreed != digest {
+                return Err(ChangesError::Differs { digest });
+            }
+        }
+        if set.is_empty() && self.digest.is_none() {
+            let gone = draft.moved_away()?;
+            if let Err(error) = super::remove::remove(&gone) {
+                tracing::debug!(%error, "an empty draft is left for the next round of upkeep");
+            }
+            return Ok(Some(Kept { changes: 0, left_out: Vec::new(), no_undo: None }));
+        }
+        let manifest = planned(draft, &set)?;
+        record::write(draft.dir(), MANIFEST, &manifest)?;
+        locked.leave_open();
+        draft.becomes(State::Keeping { digest: self.digest.clone(), at: self.now })?;
+        Ok(None)
+    }
+}
+
+/// Carries the manifest out, or what is left of it.
+pub(super) fn finish(draft: &mut DraftDir) -> Result<Kept, ChangesError> {
+    let State::Keeping { digest, at } = draft.record.state.clone() else {
+        return Err(ChangesError::Gone);
+    };
+    let mut manifest: Manifest = record::read(draft.dir(), MANIFEST)?.ok_or(ChangesError::Gone)?;
+    let mut grounds = Grounds::new(draft);
+    if !manifest.staged {
+        grounds.stage(&mut manifest.entries)?;
+        manifest.staged = true;
+        if grounds.has_stage() {
+            record::write(draft.dir(), MANIFEST, &manifest)?;
+        }
+    }
+    let start = draft.start()?;
+    let mut left: Vec<Option<&'static str>> = vec![None; manifest.entries.len()];
+    let mut blocked: Option<(usize, PathBuf)> = None;
+    for (index, entry) in manifest.entries.iter().enumerate() {
+        if blocked.as_ref().is_some_and(|(root, path)| *root == entry.root && entry.path.starts_with(path)) {
+            left[index] = Some(NO_FOLDER);
+            continue;
+        }
+        step()?;
+        if let Did::Left(why) = act(grounds.get(entry.root)?, (index, entry), start)? {
+            left[index] = Some(why);
+            if matches!(entry.act, Act::Make { .. }) {
+                blocked = Some((entry.root, entry.path.clone()));
+            }
+        }
+    }
+    let kept = settle(draft, &mut grounds, &mut manifest, &left)?;
+    let stored = if kept.no_undo.is_some() { 0 } else { manifest.stored };
+    draft.becomes(State::Kept { digest, at, kept: kept.clone(), stored })?;
+    if kept.no_undo.is_some() {
+        sweep::empty_layers(draft);
+    }
+    Ok(kept)
+}
+
+/// Gives folders their modes, and notes how files look in their places.
+fn settle(
+    draft: &DraftDir,
+    grounds: &mut Grounds,
+    manifest: &mut Manifest,
+    left: &[Option<&'static str>],
+) -> Result<Kept, ChangesError> {
+    let (mut placed, mut changes) = (Placed::new(), 0);
+    for (index, entry) in manifest.entries.iter().enumerate().rev() {
+        if let Some(why) = left[index] {
+            manifest.left_out.push(LeftOut { path: path_shown(&entry.path), why: why.to_owned() });
+            continue;
+        }
+        changes += u32::from(!matches!(entry.act, Act::Open));
+        let ground = grounds.get(entry.root)?;
+        match entry.act {
+            Act::Make { .. } | Act::Mode { .. } | Act::Open => {
+                step()?;
+                set_folder_mode(ground, &entry.path, entry.mode)?;
+            }
+            Act::Put { .. } | Act::Replace { .. } => {
+                if let Some(seen) = ground.seen(&entry.path)? {
+                    placed.insert(index, (seen.inode, seen.changed));
+                }
+            }
+            Act::Remove { .. } => {}
+        }
+    }
+    if let Some(why) = grounds.unstage()? {
+        manifest.no_undo.get_or_insert(why);
+    }
+    record::write(draft.dir(), PLACED, &placed)?;
+    Ok(Kept { changes, left_out: manifest.left_out.clone(), no_undo: manifest.no_undo.clone() })
+}
+
+/// What is to be done for this set.
+fn planned(draft: &DraftDir, set: &ChangeSet) -> Result<Manifest, ChangesError> {
+    let mut manifest = Manifest::default();
+    let mut blocked: Option<&Change> = None;
+    let mut opened = Opened::new(draft)?;
+    for change in &set.changes {
+        let mut leave = |why: &str| {
+            manifest.left_out.push(LeftOut { path: path_shown(&change.path), why: why.to_owned() });
+        };
+        if blocked.is_some_and(|folder| folder.root == change.root && change.path.starts_with(&folder.path)) {
+            leave(NO_FOLDER);
+            continue;
+        }
+        if let Now::Special { what } = change.now {
+            leave(&format!("{what} is never kept"));
+            continue;
+        }
+        if change.conflicts {
+            leave(CHANGED);
+            if change.now == Now::Folder {
+                blocked = Some(change);
+            }
+            continue;
+        }
+        if change.was_special {
+            leave("its setuid, setgid and sticky bits");
+        }
+        manifest.stored = manifest.stored.saturating_add(change.stored_before);
+        manifest.entries.extend(opened.above(change)?);
+        let (path, root) = (change.path.clone(), change.root);
+        manifest.entries.push(Entry { root, path, mode: change.mode, act: act_of(change) });
+    }
+    manifest.entries.sort_by(|a, b| (a.root, a.path.as_os_str()).cmp(&(b.root, b.path.as_os_str())));
+    if manifest.stored > UNDO_BYTES_MAX {
+        let (much, most) = (manifest.stored >> 20, UNDO_BYTES_MAX >> 20);
+        manifest.no_undo = Some(format!("what it replaced or deleted takes {much} MiB, and at most {most} are kept"));
+    }
+    Ok(manifest)
+}
+
+fn act_of(change: &Change) -> Act {
+    let folder = matches!(change.before, Before::Folder { .. });
+    let old = Old { inode: change.inode_before, changed: change.changed_before, folder };
+    let (new, link) = (change.inode, matches!(change.now, Now::Link { .. }));
+    match (&change.now, &change.before) {
+        (Now::Gone | Now::Special { .. }, _) => Act::Remove { old },
+        (Now::Folder, Before::Folder { .. }) => Act::Mode { old: change.mode_before },
+        (Now::Folder, Before::Nothing) => Act::Make { old: None },
+        (Now::Folder, _) => Act::Make { old: Some(old) },
+        (Now::File { .. } | Now::Link { .. }, Before::Nothing) => Act::Put { new, link },
+        (Now::File { .. } | Now::Link { .. }, _) => Act::Replace { new, old, link },
+    }
+}
+
+/// Folders of the workspace that let nobody write and have to be opened up.
+struct Opened {
+    roots: Vec<Option<OwnedFd>>,
+    last: Option<(usize, PathBuf)>,
+    is_root: bool,
+}
+
+impl Opened {
+    fn new(draft: &DraftDir) -> Result<Self, ChangesError> {
+        let is_root = rustix::process::geteuid().is_root();
+        let roots = draft.record.roots.iter().map(|path| beneath::root(path).ok()).collect();
+        Ok(Self { roots, last: None, is_root })
+    }
+
+    /// The entry that opens the folder of this change, if it needs one and has none yet.
+    fn above(&mut self, change: &Change) -> Result<Option<Entry>, ChangesError> {
+        let Some(parent) = change.path.parent().filter(|_| !self.is_root) else { return Ok(None) };
+        let here = (change.root, parent.to_owned());
+        if self.last.as_ref() == Some(&here) {
+            return Ok(None);
+        }
+        let folder = self.roots[change.root].as_ref().map(|root| beneath::place(root, parent));
+        self.last = Some(here);
+        // A new folder is not there yet, and open when it is.
+        let Some(Ok(folder)) = folder else { return Ok(None) };
+        let mode = beneath::seen_at(folder).map_err(errno("a folder of the workspace"))?.mode & 0o777;
+        let entry = || Entry { root: change.root, path: parent.to_owned(), mode, act: Act::Open };
+        Ok((mode & 0o300 != 0o300).then(entry))
+    }
+}
+
+/// Does one entry, or sees that it is done.
+fn act(ground: &mut Ground, (index, entry): (usize, &Entry), start: Instant) -> Result<Did, ChangesError> {
+    match entry.act {
+        Act::Mode { .. } | Act::Open => match ground.open_up(&entry.path) {
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Did::Left(NO_FOLDER)),
+            Err(Errno::LOOP | Errno::XDEV) => Ok(Did::Left(UNREACHABLE)),
+            done => done.map(|()| Did::Done).map_err(errno("a folder of the workspace")),
+        },
+        Act::Put { .. } | Act::Replace { .. } | Act::Remove { .. } | Act::Make { .. } => {
+            let Some(name) = entry.path.file_name() else { return Ok(Did::Left(TAKEN)) };
+            match ground.parent(&entry.path) {
+                Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Did::Left(NO_FOLDER)),
+                Err(Errno::LOOP | Errno::XDEV) => return Ok(Did::Left(UNREACHABLE)),
+                opened => opened.map_err(errno("a folder of the workspace"))?,
+            };
+            let did = match entry.act {
+                Act::Put { new, link } => put(ground, (index, entry, name), (new, link)),
+                Act::Replace { new, old, link } => replace(ground, (index, entry, name), (new, link), (old, start)),
+                Act::Remove { old } => remove(ground, (index, name), old, start),
+                Act::Make { old } => make(ground, (index, name), old, start),
+                Act::Mode { .. } | Act::Open => Ok(Did::Done),
+            };
+            did.map_err(errno("a file of the workspace"))
+        }
+    }
+}
+
+type Named<'a> = (usize, &'a Entry, &'a OsStr);
+
+fn put(ground: &mut Ground, (index, entry, name): Named<'_>, new: (u64, bool)) -> rustix::io::Result<Did> {
+    match beneath::seen(ground.here()?, name)? {
+        Some(seen) if seen.inode == new.0 => return Ok(Did::Done),
+        Some(_) => return Ok(Did::Left(TAKEN)),
+        None => {}
+    }
+    ground.ready((index, entry), new)?;
+    let (from, source) = ground.source((index, entry))?;
+    match renameat_with(&*from, &source, ground.here()?, name, RenameFlags::NOREPLACE) {
+        Err(Errno::EXIST) => Ok(Did::Left(TAKEN)),
+        done => done.map(|()| Did::Done),
+    }
+}
+
+fn replace(
+    ground: &mut Ground,
+    (index, entry, name): Named<'_>,
+    new: (u64, bool),
+    (old, start): (Old, Instant),
+) -> rustix::io::Result<Did> {
+    match beneath::seen(ground.here()?, name)? {
+        Some(seen) if seen.inode == new.0 => return Ok(Did::Done),
+        Some(seen) if is_still(&seen, old, start) => {}
+        _ => return Ok(Did::Left(CHANGED)),
+    }
+    ground.ready((index, entry), new)?;
+    let (from, source) = ground.source((index, entry))?;
+    renameat_with(&*from, &source, ground.here()?, name, RenameFlags::EXCHANGE)?;
+    // Somebody was faster by a hair: they get their file back.
+    if beneath::seen(&*from, &source)?.is_none_or(|seen| seen.inode != old.inode) {
+        renameat_with(&*from, &source, ground.here()?, name, RenameFlags::EXCHANGE)?;
+        return Ok(Did::Left(CHANGED));
+    }
+    Ok(Did::Done)
+}
+
+fn is_still(seen: &Seen, old: Old, start: Instant) -> bool {
+    // A folder's time changes with what is in it; that was looked at.
+    seen.inode == old.inode && seen.is_folder() == old.folder && (old.folder || seen.changed <= start)
+}
+
+fn remove(ground: &mut Ground, (index, name): (usize, &OsStr), old: Old, start: Instant) -> rustix::io::Result<Did> {
+    let (store, kept) = ground.store(index);
+    if beneath::seen(&*store, &kept)?.is_some_and(|seen| seen.inode == old.inode) {
+        return Ok(Did::Done);
+    }
+    match beneath::seen(ground.here()?, name)? {
+        // Somebody else has done it.
+        None => return Ok(Did::Done),
+        Some(seen) if is_still(&seen, old, start) => {}
+        Some(_) => return Ok(Did::Left(CHANGED)),
+    }
+    match renameat_with(ground.here()?, name, &*store, &kept, RenameFlags::NOREPLACE) {
+        Err(Errno::BUSY) => return Ok(Did::Left(UNREACHABLE)),
+        done => done?,
+    }
+    if beneath::seen(&*store, &kept)?.is_none_or(|seen| seen.inode != old.inode) {
+        renameat_with(&*store, &kept, ground.here()?, name, RenameFlags::NOREPLACE)?;
+        return Ok(Did::Left(CHANGED));
+    }
+    Ok(Did::Done)
+}
+
+fn make(
+    ground: &mut Ground,
+    (index, name): (usize, &OsStr),
+    old: Option<Old>,
+    start: Instant,
+) -> rustix::io::Result<Did> {
+    if let Some(old) = old
+        && let Did::Left(why) = remove(ground, (index, name), old, start)?
+    {
+        return Ok(Did::Left(why));
+    }
+    match mkdirat(ground.here()?, name, Mode::RWXU) {
+        Err(Errno::EXIST) => {
+            let seen = beneath::seen(ground.here()?, name)?;
+            Ok(if seen.is_some_and(|seen| seen.is_folder()) { Did::Done } else { Did::Left(TAKEN) })
+        }
+        done => done.map(|()| Did::Done),
+    }
+}
+
+/// A folder keeps its setgid and sticky bits, which it may have from the one above.
+pub(super) fn set_folder_mode(ground: &Ground, path: &Path, mode: u32) -> Result<(), ChangesError> {
+    let set = || -> rustix::io::Result<()> {
+        let folder = beneath::place(&ground.lower, path)?;
+        let now = beneath::seen_at(&folder)?.mode;
+        let wanted = mode | (now & 0o3000);
+        if now == wanted { Ok(()) } else { beneath::set_mode(&folder, wanted) }
+    };
+    match set() {
+        // Whoever took it away meanwhile needs no mode.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+        done => done.map_err(errno("a folder of the workspace")),
+    }
+}
+
+/// Deletes a folder if nothing is in it.
+pub(super) fn unmake(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<Did> {
+    match unlinkat(folder, name, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => Ok(Did::Done),
+        Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Did::Left("there is something else in it by now")),
+        Err(Errno::NOTDIR) => Ok(Did::Left(TAKEN)),
+        Err(error) => Err(error),
+    }
+}

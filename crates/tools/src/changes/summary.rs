@@ -1,0 +1,238 @@
+//! A change set in words for the person who is asked about it. Pure; whatever names and contents are, the words stay few, on
+//! their lines, and show every character that hides or turns text.
+
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use crate::changes::later;
+use crate::changes::set::{Before, Change, ChangeSet, Content, Now};
+use hob_core::domain::draft::Draft;
+
+/// What is shown has at most so many characters.
+pub(super) const SHOWN_CHARS_MAX: usize = 3_000;
+/// So many of them are for the list of paths.
+const LIST_CHARS_MAX: usize = 1_400;
+/// A path has at most so many.
+const PATH_CHARS_MAX: usize = 120;
+/// What is shown of one file's content has at most so many.
+const CONTENT_CHARS_MAX: usize = 900;
+/// A line of it has at most so many.
+const LINE_CHARS_MAX: usize = 160;
+/// How many are named that run later by themselves.
+const LATER_MAX: usize = 12;
+
+impl ChangeSet {
+    /// The changes in words.
+    #[must_use]
+    pub fn summary(&self, number: u32) -> Draft {
+        let later: Vec<(&Change, &str)> =
+            self.changes.iter().filter_map(|change| later::why(change).map(|why| (change, why))).collect();
+        let mut runs_later: Vec<String> =
+            later.iter().take(LATER_MAX).map(|(change, why)| format!("{}: {why}", path_shown(&change.path))).collect();
+        if later.len() > LATER_MAX {
+            runs_later.push(format!("… and {} more", later.len() - LATER_MAX));
+        }
+        let changes = u32::try_from(self.changes.len()).unwrap_or(u32::MAX);
+        Draft { number, digest: self.digest(), changes, shown: shown(self), runs_later }
+    }
+}
+
+/// A path on one line.
+pub(super) fn path_shown(path: &Path) -> String {
+    if path.as_os_str().is_empty() {
+        return "the workspace itself".to_owned();
+    }
+    ends(&safe_bytes(path.as_os_str().as_bytes()), PATH_CHARS_MAX)
+}
+
+fn shown(set: &ChangeSet) -> String {
+    let mut text = counts(set);
+    // What steers comes first.
+    let (first, rest): (Vec<&Change>, Vec<&Change>) =
+        set.changes.iter().partition(|change| later::why(change).is_some() || change.conflicts);
+    let all: Vec<&Change> = first.into_iter().chain(rest).collect();
+    let mut listed = 0;
+    let mut list = String::new();
+    for change in &all {
+        let line = line(change);
+        if list.chars().count() + line.chars().count() + 1 > LIST_CHARS_MAX {
+            break;
+        }
+        list.push('\n');
+        list.push_str(&line);
+        listed += 1;
+    }
+    text.push_str(&list);
+    if listed < all.len() {
+        // A String takes whatever is written to it.
+        write!(text, "\n… and {} more that are not listed here", all.len() - listed).unwrap_or_default();
+    }
+    let has_content = |change: &&&Change| match &change.content {
+        Content::Hidden => false,
+        Content::Diff(text) | Content::Text(text) => !text.is_empty(),
+    };
+    let mut left = all.iter().filter(has_content).count();
+    for change in all.iter().filter(has_content) {
+        let content = content(change);
+        if text.chars().count() + content.chars().count() + 80 > SHOWN_CHARS_MAX {
+            break;
+        }
+        text.push_str("\n\n");
+        text.push_str(&content);
+        left -= 1;
+    }
+    if left > 0 {
+        write!(text, "\n\n… the contents of {left} more are not shown here").unwrap_or_default();
+    }
+    text
+}
+
+/// How many of each kind.
+fn counts(set: &ChangeSet) -> String {
+    let (mut made, mut changed, mut deleted, mut special) = (0_u64, 0_u64, 0_u64, 0_u64);
+    for change in &set.changes {
+        match (&change.now, &change.before) {
+            (Now::Gone, Before::Folder { holds }) => deleted += 1 + holds,
+            (Now::Gone, _) => deleted += 1,
+            (Now::Special { .. }, _) => special += 1,
+            (_, Before::Nothing) => made += 1,
+            _ => changed += 1,
+        }
+    }
+    let all = [(made, "made"), (changed, "changed"), (deleted, "deleted"), (special, "that cannot be kept")];
+    let some: Vec<String> =
+        all.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    if some.is_empty() { "Nothing is changed".to_owned() } else { format!("Files and folders: {}", some.join(", ")) }
+}
+
+/// One change on one line.
+fn line(change: &Change) -> String {
+    let (verb, path) = (verb(change), path_shown(&change.path));
+    let mut line = format!("{verb} {path}");
+    let more = match (&change.now, &change.before) {
+        (Now::Gone, Before::Folder { holds }) => format!(", a folder with {holds} in it"),
+        (Now::Gone, Before::Link { target }) => format!(", a link to {}", path_shown(Path::new(target))),
+        (Now::Link { target }, _) => format!(", a link to {}{}", path_shown(Path::new(target)), way_out(target)),
+        (Now::Folder, Before::Folder { .. }) => format!(", mode {:03o} → {:03o}", change.mode_before, change.mode),
+        (Now::Folder, before) => format!(", a folder{}", in_place(before)),
+        (Now::Special { what }, _) => format!(", {what}: it is not kept"),
+        (Now::File { size, hash }, before) => {
+            let mut more = format!(", {size} bytes");
+            match before {
+                Before::File { size: old } if old != size => write!(more, " instead of {old}").unwrap_or_default(),
+                Before::File { .. } => {}
+                other => more.push_str(in_place(other)),
+            }
+            if let (Content::Hidden, Some(hash)) = (&change.content, hash) {
+                write!(more, ", SHA-256 {hash}").unwrap_or_default();
+            }
+            if matches!(before, Before::File { .. }) && change.mode != change.mode_before {
+                write!(more, ", mode {:03o} → {:03o}", change.mode_before, change.mode).unwrap_or_default();
+            }
+            more
+        }
+        (Now::Gone, _) => String::new(),
+    };
+    line.push_str(&more);
+    if let Some(why) = later::why(change) {
+        write!(line, " ({why})").unwrap_or_default();
+    }
+    if change.conflicts {
+        line.push_str(" (it was changed in the workspace meanwhile, so this is not kept)");
+    }
+    line
+}
+
+fn in_place(before: &Before) -> &'static str {
+    match before {
+        Before::Nothing => "",
+        Before::File { .. } => ", in the place of a file",
+        Before::Link { .. } => ", in the place of a link",
+        Before::Folder { .. } => ", in the place of a folder",
+        Before::Special => ", in the place of something that is no file",
+    }
+}
+
+fn verb(change: &Change) -> &'static str {
+    match (&change.now, &change.before) {
+        (Now::Gone, _) => "-",
+        (_, Before::Nothing) => "+",
+        _ => "~",
+    }
+}
+
+fn way_out(target: &std::ffi::OsStr) -> &'static str {
+    let path = Path::new(target);
+    let leaves = path.is_absolute() || path.components().any(|part| part == std::path::Component::ParentDir);
+    if leaves { " (it may lead out of the workspace)" } else { "" }
+}
+
+/// What is in a file, or is different in it.
+fn content(change: &Change) -> String {
+    let (text, mark) = match &change.content {
+        Content::Hidden => return String::new(),
+        Content::Diff(text) => (text, ""),
+        Content::Text(text) => (text, "+"),
+    };
+    let lines: Vec<String> = text.lines().map(|line| format!("{mark}{}", ends(&safe(line), LINE_CHARS_MAX))).collect();
+    let whole = lines.iter().map(|line| line.chars().count() + 1).sum::<usize>();
+    let name = path_shown(&change.path);
+    if whole <= CONTENT_CHARS_MAX {
+        return format!("{name}:\n{}", lines.join("\n"));
+    }
+    // Head and tail, line by line in turn, while there is room.
+    let (mut head, mut tail, mut room) = (0, 0, CONTENT_CHARS_MAX);
+    while head + tail < lines.len() {
+        let next = if head <= tail { &lines[head] } else { &lines[lines.len() - 1 - tail] };
+        let Some(less) = room.checked_sub(next.chars().count() + 1) else { break };
+        room = less;
+        if head <= tail { head += 1 } else { tail += 1 }
+    }
+    let left_out = lines.len() - head - tail;
+    let (head, tail) = (lines[..head].join("\n"), lines[lines.len() - tail..].join("\n"));
+    format!("{name}:\n{head}\n… {left_out} lines are left out …\n{tail}")
+}
+
+/// Head and tail of one line.
+fn ends(text: &str, chars_max: usize) -> String {
+    let chars = text.chars().count();
+    if chars <= chars_max {
+        return text.to_owned();
+    }
+    let half = chars_max / 2 - 1;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(chars - half).collect();
+    format!("{head}…{tail}")
+}
+
+fn safe_bytes(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(&safe(chunk.valid()));
+        for byte in chunk.invalid() {
+            write!(text, "\\x{byte:02x}").unwrap_or_default();
+        }
+    }
+    text
+}
+
+/// Text in which what hides or turns text is spelt out.
+fn safe(text: &str) -> String {
+    text.chars().fold(String::new(), |mut safe, c| {
+        if c.is_control() && c != '\t' || hides(c) {
+            write!(safe, "\\u{{{:x}}}", u32::from(c)).unwrap_or_default();
+        } else {
+            safe.push(c);
+        }
+        safe
+    })
+}
+
+fn hides(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}

@@ -1,0 +1,141 @@
+//! What a person is shown.
+
+use super::*;
+use crate::changes::summary::SHOWN_CHARS_MAX;
+
+fn shown(house: &House, after: &Tree) -> String {
+    let draft = house.draft(1, after).look().unwrap().summary(3);
+    assert_eq!(draft.number, 3);
+    format!("{}\nRuns later: {:#?}", draft.shown, draft.runs_later)
+}
+
+#[test]
+fn each_kind_of_change_has_its_line() {
+    let (house, _, after) = sample();
+    insta::assert_snapshot!(shown(&house, &after), @r#"
+    Files and folders: 3 made, 6 changed, 4 deleted
+    ~ bin/run, 5 bytes, mode 644 → 755 (it can be run)
+    ~ a.txt, 6 bytes instead of 8
+    ~ bin, mode 755 → 750
+    - gone, a folder with 2 in it
+    ~ link, a link to bin/run
+    + new, a folder
+    + new/n.txt, 1 bytes
+    - old.txt
+    ~ turns, a folder, in the place of a file
+    + turns/inner, 12 bytes
+    ~ unturns, 10 bytes, in the place of a folder
+
+    a.txt:
+    @@ -1,2 +1,2 @@
+     one
+    -two
+    +2
+
+    new/n.txt:
+    +n
+
+    turns/inner:
+    +now a folder
+
+    unturns:
+    +now a file
+    Runs later: [
+        "bin/run: it can be run",
+    ]
+    "#);
+}
+
+#[test]
+fn what_runs_later_comes_first() {
+    let house = House::new();
+    let mut after = Tree::default();
+    for (path, mode) in [
+        ("a.txt", 0o644),
+        (".git/hooks/pre-commit", 0o644),
+        ("Makefile", 0o644),
+        (".envrc", 0o644),
+        ("tool.sh", 0o755),
+        ("x/hob.service", 0o644),
+    ] {
+        for parent in Path::new(path).ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()) {
+            after.0.insert(parent.to_owned(), Node::Folder(0o755));
+        }
+        after.0.insert(path.into(), Node::File(mode, vec![0, 1]));
+    }
+    insta::assert_snapshot!(shown(&house, &after), @r#"
+    Files and folders: 9 made
+    + .envrc, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (a shell reads it when it starts)
+    + .git/hooks/pre-commit, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (git runs what it says)
+    + Makefile, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (a build runs what it says)
+    + tool.sh, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (it can be run)
+    + x/hob.service, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (it is run by the system)
+    + .git, a folder
+    + .git/hooks, a folder
+    + a.txt, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2
+    + x, a folder
+    Runs later: [
+        ".envrc: a shell reads it when it starts",
+        ".git/hooks/pre-commit: git runs what it says",
+        "Makefile: a build runs what it says",
+        "tool.sh: it can be run",
+        "x/hob.service: it is run by the system",
+    ]
+    "#);
+}
+
+#[test]
+fn a_long_text_shows_its_head_and_its_tail() {
+    let house = House::new();
+    let text: String = (1..=400).map(|line| format!("line {line}\n")).collect();
+    let shown = shown(&house, &Tree::default().with("long.txt", file(0o644, &text)));
+    assert!(
+        shown.starts_with("Files and folders: 1 made\n+ long.txt, 3492 bytes\n\nlong.txt:\n+line 1\n+line 2\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("lines are left out …\n") && shown.contains("+line 399\n+line 400\n"), "{shown}");
+    assert!(!shown.contains("+line 200\n"), "{shown}");
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let text = || prop_oneof!["\\PC{0,2000}", ".{0,300}", any::<String>()];
+    let now = prop_oneof![
+        (any::<u64>(), prop::option::of("[0-9a-f]{64}")).prop_map(|(size, hash)| Now::File { size, hash }),
+        text().prop_map(|target| Now::Link { target: target.into() }),
+        Just(Now::Folder),
+        Just(Now::Gone),
+        Just(Now::Special { what: "a FIFO" }),
+    ];
+    let before = prop_oneof![
+        Just(Before::Nothing),
+        any::<u64>().prop_map(|size| Before::File { size }),
+        text().prop_map(|target| Before::Link { target: target.into() }),
+        (0_u64..1 << 40).prop_map(|holds| Before::Folder { holds }),
+        Just(Before::Special),
+    ];
+    let content = prop_oneof![Just(Content::Hidden), text().prop_map(Content::Diff), text().prop_map(Content::Text)];
+    let path = prop::collection::vec(any::<u8>(), 0..300);
+    (path, now, before, content, 0_u32..0o1000, any::<bool>()).prop_map(
+        |(path, now, before, content, mode, conflicts)| {
+            let path = PathBuf::from(OsStr::from_bytes(&path));
+            Change { path, now, before, content, mode, conflicts, ..Change::blank() }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_it_is_the_words_are_few_and_plain(changes in prop::collection::vec(change(), 0..60)) {
+        let draft = ChangeSet { changes }.summary(1);
+        prop_assert!(draft.shown.chars().count() <= SHOWN_CHARS_MAX + 100, "{}", draft.shown.chars().count());
+        prop_assert!(draft.runs_later.iter().all(|line| line.chars().count() < 300) && draft.runs_later.len() < 20);
+        for c in draft.shown.chars().chain(draft.runs_later.iter().flat_map(|line| line.chars())) {
+            let acts = c.is_control() && c != '\n' && c != '\t';
+            let hides = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            prop_assert!(!acts && !hides);
+        }
+        prop_assert!(draft.runs_later.iter().all(|line| !line.contains('\n')));
+    }
+}

@@ -1,0 +1,147 @@
+//! What the file tools do, as data: done here, or in a draft of the workspace, behind the sandbox's walls ([`serve`]).
+//!
+//! What works in a draft sees the workspace as commands see it there, because the kernel shows it so.
+
+use std::io;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::desk::{Again, Begun, Bench, Desk};
+use crate::files::room::{Room, RoomError};
+use crate::files::{
+    Stop, blocking, delete_file, edit_file, from_file, list_files, move_file, read_file, search_files, write_file,
+};
+use crate::leftovers::Leftovers;
+use crate::process::{self, Errand};
+use crate::{Invocation, Outcome};
+
+/// The program that the sandbox knows to be this worker.
+pub const WORKER: &str = "hob:files";
+/// The longest answer of the worker, in bytes.
+const ANSWER_BYTES_MAX: usize = 32 << 20;
+
+/// Something to be done with files.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Deed {
+    Read(read_file::Wanted),
+    List(list_files::Wanted),
+    Search(search_files::Arguments),
+    Write(write_file::Arguments),
+    Edit(edit_file::Arguments),
+    Move(move_file::Arguments),
+    Delete(delete_file::Arguments),
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Told {
+    pub(super) text: String,
+    pub(super) is_error: bool,
+    /// The file or folder that the words come from.
+    pub(super) of: Option<String>,
+}
+
+impl Told {
+    /// Hob's own words.
+    pub(super) fn done(text: String) -> Self {
+        Self { text, is_error: false, of: None }
+    }
+
+    /// Words of this file.
+    pub(super) fn from(path: &str, text: String) -> Self {
+        Self { text, is_error: false, of: Some(path.to_owned()) }
+    }
+}
+
+impl Deed {
+    fn changes(&self) -> bool {
+        match self {
+            Self::Read(_) | Self::List(_) | Self::Search(_) => false,
+            Self::Write(_) | Self::Edit(_) | Self::Move(_) | Self::Delete(_) => true,
+        }
+    }
+
+    fn again(&self) -> Again {
+        match self {
+            Self::Read(_) | Self::List(_) | Self::Search(_) | Self::Write(_) => Again::Safe,
+            Self::Edit(_) | Self::Move(_) | Self::Delete(_) => Again::Unsafe,
+        }
+    }
+
+    fn carry_out(&self, room: &Room, stop: &Stop) -> Result<Told, RoomError> {
+        match self {
+            Self::Read(wanted) => read_file::done(room, wanted, stop),
+            Self::List(wanted) => list_files::done(room, wanted, stop),
+            Self::Search(wanted) => search_files::done(room, wanted, stop),
+            Self::Write(wanted) => write_file::done(room, wanted),
+            Self::Edit(wanted) => edit_file::done(room, wanted, stop),
+            Self::Move(wanted) => move_file::done(room, wanted),
+            Self::Delete(wanted) => delete_file::done(room, wanted),
+        }
+    }
+}
+
+/// Has it done where the call works.
+pub(super) async fn carry_out(room: &Arc<Room>, invocation: &Invocation, deed: Deed) -> Outcome {
+    let desk = room.desk().filter(|desk| desk.holds());
+    let told = match desk {
+        Some(desk) if deed.changes() || desk.is_open(invocation).await => {
+            in_draft(desk, room, (invocation, deed)).await
+        }
+        _ => {
+            let room = Arc::clone(room);
+            blocking(move |stop| deed.carry_out(&room, stop)).await
+        }
+    };
+    let Told { text, is_error, of } = match told {
+        Ok(told) => told,
+        Err(error) => return Outcome::Error(error.to_string()),
+    };
+    let outcome = if is_error { Outcome::Error(text) } else { Outcome::Text(text) };
+    match of {
+        Some(path) => from_file(room, &path, outcome),
+        None => outcome,
+    }
+}
+
+/// Has it done by the worker.
+async fn in_draft(desk: &Desk, room: &Arc<Room>, (invocation, deed): (&Invocation, Deed)) -> Result<Told, RoomError> {
+    let bench = match desk.begin(invocation, deed.again()).await.map_err(RoomError::Content)? {
+        Begun::Work(bench) => bench,
+        Begun::Over { text, is_error } => return Ok(Told { text, is_error, of: None }),
+    };
+    let told = by_worker(&bench, room, &deed).await;
+    let Some(said) = bench.end().await else { return told };
+    told.map(|told| Told { text: format!("{}\n{said}", told.text), ..told })
+}
+
+async fn by_worker(bench: &Bench, room: &Room, deed: &Deed) -> Result<Told, RoomError> {
+    let failed = |why: String| RoomError::Content(format!("It could not be done: {why}."));
+    let input = serde_json::to_vec(&(room.plan(), deed)).map_err(|error| failed(error.to_string()))?;
+    let errand = Errand {
+        vector: vec![WORKER.to_owned()],
+        dir: room.root().to_owned(),
+        environment: Vec::new(),
+        input: Some(input),
+        bytes_max: ANSWER_BYTES_MAX,
+        leftovers: Leftovers::of_call(),
+        confined: Some(bench.confined.clone()),
+    };
+    let ended = process::run(errand).await.map_err(|error| failed(error.to_string()))?;
+    serde_json::from_str::<Result<Told, String>>(&ended.out)
+        .map_err(|_unreadable| failed(ended.err.trim().chars().take(300).collect()))?
+        .map_err(RoomError::Content)
+}
+
+/// The worker: does what is asked for on `input`, and answers on the standard output.
+///
+/// # Errors
+/// When it can neither read nor answer.
+pub fn serve(input: impl io::Read) -> io::Result<()> {
+    let (plan, deed): (_, Deed) = serde_json::from_reader(io::BufReader::new(input))?;
+    let room = Room::of_plan(plan);
+    let told = deed.carry_out(&room, &Stop::default()).map_err(|error| error.to_string());
+    serde_json::to_writer(io::stdout(), &told)?;
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! `edit_file`: one piece of a text for another, where it stands exactly so.
+
+use std::io::Read as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use similar::TextDiff;
+
+use crate::files::deed::{Deed, Told, carry_out};
+use crate::files::room::{Room, RoomError};
+use crate::files::write_file::{BYTES_MAX, write};
+use crate::files::{MODULE, Stop, assess_write, changing};
+use crate::registry::{parse, spec_of};
+use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use hob_core::domain::principal::Role;
+use hob_core::domain::tools::Assessment;
+
+/// How long the search for what is nearest, and for the difference, may take.
+const DIFF_MAX: Duration = Duration::from_secs(2);
+/// How many near places are named.
+const NEAR_MAX: usize = 3;
+/// From how alike on a line is near.
+const NEAR_MIN: f32 = 0.6;
+/// Longer lines are not compared.
+const LINE_CHARS_MAX: usize = 400;
+/// How much of the difference is shown.
+const DIFF_LINES_MAX: usize = 200;
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    path: String,
+    /// Exact text, without line numbers; once in the file.
+    old: String,
+    new: String,
+    /// Everywhere.
+    #[serde(default)]
+    all: bool,
+}
+
+/// The tool.
+pub struct EditFile {
+    spec: ToolSpec,
+    room: Arc<Room>,
+}
+
+impl EditFile {
+    /// Edits in `room`.
+    #[must_use]
+    pub fn new(room: Arc<Room>) -> Self {
+        let about = "Replaces text in a file.";
+        let spec = spec_of::<Arguments>("edit_file", about, false).of(MODULE, Role::User).with(changing());
+        Self { spec, room }
+    }
+}
+
+#[async_trait]
+impl Tool for EditFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        assess_write(&self.room, &invocation.arguments)
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(wanted) => carry_out(&self.room, &invocation, Deed::Edit(wanted)).await,
+            Err(outcome) => outcome,
+        }
+    }
+}
+
+/// Replaces what is to be replaced. What is near is quoted from the file as well.
+pub(super) fn done(room: &Room, wanted: &Arguments, stop: &Stop) -> Result<Told, RoomError> {
+    let edited = edit(room, wanted, stop)?;
+    let is_error = edited.is_err();
+    let (Ok(text) | Err(text)) = edited;
+    Ok(Told { is_error, ..Told::from(&wanted.path, text) })
+}
+
+fn edit(room: &Room, wanted: &Arguments, stop: &Stop) -> Result<Result<String, String>, RoomError> {
+    let Arguments { path, old, new, all } = wanted;
+    let spot = room.spot(path, true)?;
+    let mut bytes = Vec::new();
+    let read = room.open(&spot)?.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| room.failed(path, &error))?;
+    if bytes.len() > BYTES_MAX {
+        return Err(RoomError::Content("The file is too large to be edited here.".to_owned()));
+    }
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(RoomError::Content("The file is not UTF-8, so it cannot be edited here.".to_owned()));
+    };
+    let changed = match replaced(&text, (old, new), *all) {
+        Ok(changed) => changed,
+        Err(Misfit::Absent) => return Ok(Err(absent(&text, old, stop))),
+        Err(Misfit::Many(count)) => {
+            let why = format!("It stands there {count} times: give more of the lines around it, or set all.");
+            return Ok(Err(why));
+        }
+        Err(Misfit::Nothing(why)) => return Ok(Err(why.to_owned())),
+    };
+    write(room, path, changed.as_bytes())?;
+    Ok(Ok(diff(path, &text, &changed)))
+}
+
+/// Why nothing was replaced.
+#[derive(Debug, PartialEq, Eq)]
+enum Misfit {
+    Absent,
+    Many(usize),
+    Nothing(&'static str),
+}
+
+/// The text with the one piece in place of the other. Line ends are those of the file.
+fn replaced(text: &str, (old, new): (&str, &str), all: bool) -> Result<String, Misfit> {
+    if old.is_empty() {
+        return Err(Misfit::Nothing("`old` is empty: say what is to be replaced, or write the whole file."));
+    }
+    if old == new {
+        return Err(Misfit::Nothing("`old` and `new` are the same: nothing was changed."));
+    }
+    let windows = text.contains("\r\n") && !old.contains('\r') && !text.contains(old);
+    let (old, new) = if windows {
+        (old.replace('\n', "\r\n"), new.replace("\r\n", "\n").replace('\n', "\r\n"))
+    } else {
+        (old.to_owned(), new.to_owned())
+    };
+    match text.matches(&old).count() {
+        0 => Err(Misfit::Absent),
+        1 => Ok(text.replacen(&old, &new, 1)),
+        _ if all => Ok(text.replace(&old, &new)),
+        count => Err(Misfit::Many(count)),
+    }
+}
+
+/// What to say where `old` does not stand in the text: the lines that are most like its first.
+fn absent(text: &str, old: &str, stop: &Stop) -> String {
+    let first = old.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let mut near: Vec<(f32, usize, &str)> = Vec::new();
+    let began = tokio::time::Instant::now();
+    for (number, line) in (1..).zip(text.lines()) {
+        if stop.is_told() || began.elapsed() > DIFF_MAX {
+            break;
+        }
+        let alike = likeness(line, first);
+        if alike >= NEAR_MIN {
+            near.push((alike, number, line));
+        }
+    }
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.truncate(NEAR_MAX);
+    if near.is_empty() {
+        return "That text is not in the file; read it again.".to_owned();
+    }
+    let lines: Vec<String> = near.iter().map(|(_, number, line)| format!("{number}\t{line}")).collect();
+    format!("That text is not in the file, letter by letter. Nearest to its first line:\n{}", lines.join("\n"))
+}
+
+/// How alike two lines are, from 0 to 1; blanks around them don't count.
+fn likeness(a: &str, b: &str) -> f32 {
+    let (a, b) = (a.trim(), b.trim());
+    let (short, long) = (a.len().min(b.len()), a.len().max(b.len()));
+    // Lines of very different lengths cannot be alike, and comparing them takes longest.
+    if long == 0 || long > LINE_CHARS_MAX || short * 3 < long {
+        return 0.0;
+    }
+    TextDiff::from_chars(a, b).ratio()
+}
+
+fn diff(path: &str, old: &str, new: &str) -> String {
+    let compared = TextDiff::configure().timeout(DIFF_MAX).diff_lines(old, new);
+    let shown = compared.unified_diff().context_radius(2).to_string();
+    let lines: Vec<&str> = shown.lines().collect();
+    let cut = lines.len().saturating_sub(DIFF_LINES_MAX);
+    let more = if cut > 0 { format!("\n… {cut} more lines of the difference") } else { String::new() };
+    format!("Changed {path:?}:\n{}{more}", lines[..lines.len() - cut].join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d5_only_what_stands_there_once_is_replaced() {
+        let many = "a = 1\nb = 1\n";
+        assert_eq!(replaced(many, ("b = 1", "b = 2"), false).unwrap(), "a = 1\nb = 2\n");
+        assert_eq!(replaced(many, ("1", "2"), false), Err(Misfit::Many(2)));
+        assert_eq!(replaced(many, ("1", "2"), true).unwrap(), "a = 2\nb = 2\n");
+        assert_eq!(replaced(many, ("c", "2"), false), Err(Misfit::Absent));
+        assert!(matches!(replaced(many, ("", "2"), false), Err(Misfit::Nothing(_))));
+        assert!(matches!(replaced(many, ("a", "a"), false), Err(Misfit::Nothing(_))));
+        assert_eq!(replaced("a\r\nb\r\nc\r\n", ("a\nb", "x\ny"), false).unwrap(), "x\r\ny\r\nc\r\n");
+    }
+
+    #[test]
+    fn d5_what_is_not_there_names_what_is_near() {
+        let text = "fn main() {\n    let total = count + 1;\n}\n";
+        insta::assert_snapshot!(absent(text, "  let total = counts + 1;\n", &Stop::default()), @r"
+        That text is not in the file, letter by letter. Nearest to its first line:
+        2	    let total = count + 1;
+        ");
+        insta::assert_snapshot!(absent(text, "class Foo", &Stop::default()), @"That text is not in the file; read it again.");
+        insta::assert_snapshot!(diff("a.rs", text, &text.replace("+ 1", "+ 2")), @r#"
+        Changed "a.rs":
+        @@ -1,3 +1,3 @@
+         fn main() {
+        -    let total = count + 1;
+        +    let total = count + 2;
+         }
+        "#);
+    }
+}

@@ -1,0 +1,116 @@
+//! Files of the workspace, and those that came with messages: reading, writing, editing, listing, searching.
+//!
+//! Every path goes through a directory handle ([`room`]), so that nothing outside of the allowed folders is reached.
+//!
+//! Never: a path opened by its name alone, a special file waited for, or a read without a bound.
+//! Start at [`room::Room`]; then a file per tool.
+
+pub mod deed;
+pub mod delete_file;
+pub mod edit_file;
+pub mod list_files;
+pub mod move_file;
+pub mod read_file;
+pub mod record;
+pub mod room;
+pub mod search_files;
+pub mod text;
+mod walk;
+pub mod write_file;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+use crate::Outcome;
+use crate::desk::Desk;
+use crate::files::room::{Room, RoomError};
+use hob_core::domain::origin::{Origin, Source};
+use hob_core::domain::tools::{Assessment, Grade, Risk, ToolFacts};
+
+/// The module of these tools.
+pub const MODULE: &str = "files";
+
+/// What tools that change files say of themselves.
+#[must_use]
+pub fn changing() -> ToolFacts {
+    ToolFacts { changes: true, workspace: true, by_state: true, risk: Risk::Write, ..ToolFacts::default() }
+}
+
+/// Told when the call that works is dropped: what blocks looks at it from time to time.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Is the call gone?
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Tells the work to stop when it is dropped.
+struct Call(Stop);
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Does work with files on a thread of its own; a call that is dropped tells it to stop.
+pub async fn blocking<T, F>(work: F) -> Result<T, RoomError>
+where
+    T: Send + 'static,
+    F: FnOnce(&Stop) -> Result<T, RoomError> + Send + 'static,
+{
+    let call = Call(Stop::default());
+    let stop = call.0.clone();
+    let done = tokio::task::spawn_blocking(move || work(&stop)).await;
+    done.unwrap_or_else(|error| Err(RoomError::Failed { path: "the file".to_owned(), why: error.to_string() }))
+}
+
+/// Words that a file of the workspace is the source of. Its owner may vouch for all of them.
+#[must_use]
+pub fn from_file(room: &Room, path: &str, words: Outcome) -> Outcome {
+    let path = if path == "." { "in the workspace" } else { path };
+    if room.is_trusted() { words } else { words.from(Source::new(Origin::File, path)) }
+}
+
+/// What is to be known of a call that names a path: one that leads out is refused.
+fn assess_path(room: &Room, arguments: &Value, risk: Risk) -> Assessment {
+    assess_paths(room, arguments, (risk, &["path"]))
+}
+
+/// What is to be known of a call that changes what these arguments name.
+fn assess_change(room: &Room, arguments: &Value, names: &[&str]) -> Assessment {
+    assess_paths(room, arguments, (Risk::Write, names))
+}
+
+fn assess_paths(room: &Room, arguments: &Value, (risk, names): (Risk, &[&str])) -> Assessment {
+    let paths = names.iter().filter_map(|name| arguments.get(name).and_then(Value::as_str));
+    let refused = paths.into_iter().find_map(|path| room.refusal(path, !risk.is_read()));
+    match refused {
+        Some(reason) => Assessment { risk, grade: Grade::Refused, reasons: vec![reason], ..Assessment::default() },
+        None => {
+            let contained = room.desk().is_some_and(Desk::holds);
+            Assessment { contained, ..Assessment::usual(risk) }
+        }
+    }
+}
+
+/// The same, for what may replace a file that is there.
+fn assess_write(room: &Room, arguments: &Value) -> Assessment {
+    let mut assessment = assess_path(room, arguments, Risk::Write);
+    let path = arguments.get("path").and_then(Value::as_str).unwrap_or_default();
+    if assessment.grade == Grade::Safe
+        && let Some(bytes) = room.size_of(path)
+    {
+        assessment.reasons.push(format!("It changes {path:?}, which is there already ({})", text::size(bytes)));
+    }
+    assessment
+}
+
+#[cfg(test)]
+mod tests;

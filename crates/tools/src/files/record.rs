@@ -1,0 +1,115 @@
+//! Recorded files, for the people of their conversation alone.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::Invocation;
+use crate::files::room::RoomError;
+use crate::files::text::sniff;
+use hob_core::domain::ids::FileId;
+use hob_core::domain::memory::Scope;
+use hob_core::domain::origin::Source;
+use hob_core::policy::memory::Place;
+use hob_store::contents::{Contents, Kept};
+use hob_store::error::StoreError;
+use hob_store::files::{self, FileRecord, NewFile};
+use hob_store::{Statement, Store, Tx};
+
+/// The records, and where their contents are.
+#[derive(Clone)]
+pub struct Records {
+    /// The database.
+    pub store: Store,
+    /// The contents.
+    pub contents: Contents,
+}
+
+struct Find(FileId);
+
+#[async_trait]
+impl Statement for Find {
+    type Output = Option<FileRecord>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<FileRecord>, StoreError> {
+        files::find(tx, self.0).await
+    }
+}
+
+/// Records what is about to go out, once for each call.
+struct Snapshot {
+    key: String,
+    invocation: Invocation,
+    name: String,
+    mime: &'static str,
+    kept: Kept,
+    origin: Source,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Snapshot {
+    type Output = FileId;
+
+    async fn run(&self, tx: &mut Tx) -> Result<FileId, StoreError> {
+        let (place, user) = (self.invocation.place, self.invocation.principal.user);
+        let new = NewFile {
+            key: &self.key,
+            session: place.session,
+            user,
+            scope: scope_at(place, user),
+            inbound: None,
+            name: &self.name,
+            mime: self.mime,
+            bytes: self.kept.bytes,
+            hash: &self.kept.hash,
+            origin: &self.origin,
+        };
+        files::add(tx, &new, self.now).await
+    }
+}
+
+/// Whose a file is: in private a person's, in a group the group's.
+#[must_use]
+pub fn scope_at(place: Place, user: hob_core::domain::ids::UserId) -> Scope {
+    if place.private { Scope::Person(user) } else { Scope::Conversation(place.session) }
+}
+
+impl Records {
+    /// The record with this id, if it is of this conversation, and where its content lies.
+    ///
+    /// # Errors
+    /// When there is none; whether another conversation has one is theirs alone to know.
+    pub async fn find(&self, place: Place, id: FileId) -> Result<(FileRecord, PathBuf), RoomError> {
+        let found = self.store.read(Find(id)).await.map_err(|error| failed(&error))?;
+        let record = found.filter(|record| record.session == place.session);
+        let record =
+            record.ok_or_else(|| RoomError::Content(format!("There is no file {id} in this conversation.")))?;
+        let path = self.contents.path(&record.hash);
+        Ok((record, path))
+    }
+
+    /// Keeps bytes as they are now, to be sent by this call.
+    ///
+    /// # Errors
+    /// When they cannot be kept.
+    pub async fn snapshot(
+        &self,
+        invocation: &Invocation,
+        name: &str,
+        (bytes, origin): (Vec<u8>, Source),
+    ) -> Result<FileId, RoomError> {
+        let mime = sniff(&bytes);
+        let kept = self.contents.keep(bytes).await;
+        let kept = kept.map_err(|error| RoomError::Failed { path: name.to_owned(), why: error.to_string() })?;
+        let key = format!("out:{}:{}", invocation.run, invocation.call);
+        let (name, now) = (name.to_owned(), invocation.now);
+        let snapshot = Snapshot { key, invocation: invocation.clone(), name, mime, kept, origin, now };
+        self.store.write(snapshot).await.map_err(|error| failed(&error))
+    }
+}
+
+fn failed(error: &StoreError) -> RoomError {
+    RoomError::Content(format!("The file cannot be looked up: {error}."))
+}

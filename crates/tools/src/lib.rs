@@ -1,0 +1,343 @@
+//! Tools: what the model may have done. They answer with data; what concerns the house is a request to the machine.
+//!
+//! Never: a message sent, a run started or a person asked from within a tool.
+//! Start at [`Tool`], then [`registry`].
+
+pub mod ask_human;
+pub mod changes;
+pub mod cli_agent;
+pub mod command;
+pub mod current_time;
+pub mod desk;
+pub mod files;
+pub mod forget;
+pub mod hook;
+pub mod http_request;
+pub mod keep_changes;
+mod keeping;
+pub mod leftovers;
+pub mod manage_config;
+pub mod manage_people;
+pub mod mcp;
+pub mod messages;
+pub mod net;
+mod process;
+pub mod read_result;
+pub mod recall;
+pub mod registry;
+pub mod remember_fact;
+pub mod request_more_iterations;
+pub mod results;
+pub mod run_journal;
+pub mod said;
+pub mod sandbox;
+pub mod schedule;
+pub mod shed;
+pub mod skills;
+pub mod spawn_agent;
+pub mod system_info;
+pub mod terminal;
+pub mod use_tool;
+pub mod web_fetch;
+pub mod web_search;
+pub mod workspace;
+
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::changes::Drafts;
+use crate::hook::Hooks;
+use crate::results::Results;
+use crate::said::Said;
+use crate::workspace::Workspace;
+use hob_core::domain::agents::Mission;
+use hob_core::domain::draft::DraftUse;
+use hob_core::domain::ids::{CallId, RunId, SessionKey};
+use hob_core::domain::notebook::NotebookChange;
+use hob_core::domain::origin::{Source, Taint};
+use hob_core::domain::outgoing::{Delivery, Destination};
+use hob_core::domain::principal::{Principal, Role, Trust};
+use hob_core::domain::tools::{Assessment, ToolFacts};
+use hob_core::policy::memory::Place;
+use hob_model::provider::ToolSchema;
+use hob_store::error::StoreError;
+
+/// How long a tool may take (row E3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeout {
+    /// As tools usually may.
+    Usual,
+    /// As tools may that let a model work in turn.
+    Agent,
+    /// As its own declaration says; zero: without end.
+    Own(Duration),
+}
+
+/// What the usual timeouts are; zero: none (row E3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// A tool's.
+    pub usual: Duration,
+    /// An agent tool's.
+    pub agent: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { usual: Duration::from_secs(120), agent: Duration::from_secs(600) }
+    }
+}
+
+impl Timeouts {
+    /// How long such a tool may take; none: without end.
+    #[must_use]
+    pub fn limit(&self, timeout: Timeout) -> Option<Duration> {
+        let limit = match timeout {
+            Timeout::Usual => self.usual,
+            Timeout::Agent => self.agent,
+            Timeout::Own(own) => own,
+        };
+        (!limit.is_zero()).then_some(limit)
+    }
+}
+
+/// How tools are run here, whatever they are.
+#[derive(Debug, Clone)]
+pub struct Toolbox {
+    /// How long they may take.
+    pub timeouts: Timeouts,
+    /// Who is asked before a call and told after it.
+    pub hooks: Hooks,
+    /// Where long results are kept.
+    pub results: Results,
+    /// The drafts of the workspace.
+    pub drafts: Drafts,
+}
+
+impl Toolbox {
+    /// As a household has it that configures nothing.
+    #[must_use]
+    pub fn plain(data_dir: &Path) -> Self {
+        let hooks = Hooks::new(Vec::new(), data_dir);
+        let drafts = Drafts::new(data_dir, &Workspace::of(data_dir));
+        Self { timeouts: Timeouts::default(), hooks, results: Results::of(data_dir), drafts }
+    }
+}
+
+/// What Hob and the model know of a tool.
+#[derive(Debug, Clone)]
+pub struct ToolSpec {
+    /// Name, description and arguments, for the model.
+    pub schema: ToolSchema,
+    /// Safe to run twice with the same arguments: after a crash it is simply run again.
+    pub idempotent: bool,
+    /// How long it may take.
+    pub timeout: Timeout,
+    /// What a run has to know of it.
+    pub facts: ToolFacts,
+    /// The group that personas choose tools by (row C3); `control` is always on offer.
+    pub module: String,
+    /// Who may have it called (row C5).
+    pub role: Role,
+    /// Its schema goes with every request; others are named there, and shown on need.
+    pub core: bool,
+    /// Whose words its description and its schema are, if nobody vouches for them: whoever reads them is tainted (row N6).
+    pub words_of: Option<Source>,
+}
+
+impl ToolSpec {
+    /// The same tool in this module, for this role and those above.
+    #[must_use]
+    pub fn of(self, module: &str, role: Role) -> Self {
+        Self { module: module.to_owned(), role, ..self }
+    }
+
+    /// The same tool, with these facts.
+    #[must_use]
+    pub fn with(self, facts: ToolFacts) -> Self {
+        Self { facts, ..self }
+    }
+
+    /// The same tool, shown to the model only on need.
+    #[must_use]
+    pub fn on_need(self) -> Self {
+        Self { core: false, ..self }
+    }
+}
+
+/// One call, with what every tool is told about it (row A10).
+#[derive(Debug, Clone)]
+pub struct Invocation {
+    /// Whose run, and whether their words may instruct.
+    pub principal: Principal,
+    /// The session.
+    pub session: SessionKey,
+    /// What kind of place it is: whose memories may be seen there.
+    pub place: Place,
+    /// Where the run's answer goes.
+    pub destination: Destination,
+    /// What the run has read up to now that nobody vouches for.
+    pub taint: Taint,
+    /// The run.
+    pub run: RunId,
+    /// The call within it.
+    pub call: CallId,
+    /// 1 for the first time.
+    pub attempt: u32,
+    /// The arguments: an object that fits the schema.
+    pub arguments: Value,
+    /// Where it works, if it can work in a draft of the workspace.
+    pub draft: DraftUse,
+    /// Now.
+    pub now: Timestamp,
+}
+
+impl Invocation {
+    /// Has the run listened up to now to words that nobody vouches for?
+    #[must_use]
+    pub fn is_tainted(&self) -> bool {
+        !self.taint.is_clean() || self.principal.trust == Trust::Untrusted
+    }
+}
+
+#[cfg(test)]
+impl Invocation {
+    /// A first call by a user of the house, in a private chat, of a run that has read nothing.
+    pub(crate) fn trial(arguments: Value) -> Self {
+        use hob_core::domain::ids::{SessionId, UserId};
+        use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+        let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
+        let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
+        Self {
+            principal: Principal { user: UserId(1), name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted },
+            session: conversation.session_key(),
+            place: Place { session: SessionId(7), private: true },
+            destination: Destination { conversation, reply_to: None },
+            taint: Taint::default(),
+            run: RunId(12),
+            call: CallId::new(1, 0),
+            attempt: 1,
+            arguments,
+            draft: DraftUse::AtOnce,
+            now: Timestamp::UNIX_EPOCH,
+        }
+    }
+}
+
+/// What a tool answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Words for the model.
+    Text(String),
+    /// A command ended; any code but 0 is a failure.
+    Exited {
+        /// Its output, in words for the model.
+        text: String,
+        /// Its code.
+        code: i32,
+    },
+    /// It failed; words for the model (row D5).
+    Error(String),
+    /// It failed in a way that may pass by itself: a timeout, a refused connection, 429, 5xx (row B1).
+    Transient(String),
+    /// Something that only the machine can do.
+    Request(Request),
+    /// Any of the others, with words in it that come from there: who reads them is tainted (row N6).
+    From(Source, Box<Self>),
+}
+
+/// What a tool asks of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// To read or change the run's journal (row B12).
+    Notebook(NotebookChange),
+    /// A larger budget of iterations (row A6).
+    MoreIterations {
+        /// Why.
+        reason: String,
+    },
+    /// An agent that works on a task by itself.
+    Spawn(Mission),
+    /// A person's answer (row B15).
+    Ask {
+        /// The question.
+        question: String,
+    },
+    /// Words or a file to be delivered, once.
+    Deliver(Box<Delivery>),
+}
+
+impl Outcome {
+    /// The same, with words in it that come from there.
+    #[must_use]
+    pub fn from(self, source: Source) -> Self {
+        Self::From(source, Box::new(self))
+    }
+
+    /// The same, with a line of Hob's below its words, if it has any.
+    #[must_use]
+    pub fn with(self, line: &str) -> Self {
+        let told = |text: String| format!("{text}\n{line}");
+        match self {
+            Self::Text(text) => Self::Text(told(text)),
+            Self::Exited { text, code } => Self::Exited { text: told(text), code },
+            Self::Error(text) => Self::Error(told(text)),
+            Self::Transient(text) => Self::Transient(told(text)),
+            Self::Request(request) => Self::Request(request),
+            Self::From(source, inner) => Self::From(source, Box::new(inner.with(line))),
+        }
+    }
+
+    /// A tool's words about the database that failed it: whether that may pass, the database knows.
+    #[must_use]
+    pub fn of_store(error: &StoreError, text: String) -> Self {
+        if error.is_passing() { Self::Transient(text) } else { Self::Error(text) }
+    }
+}
+
+/// Whether somebody has told the run this.
+pub type Heard<'a> = dyn Fn(&Said<'_>) -> bool + Send + Sync + 'a;
+
+/// A tool. Dropping the future of [`Tool::call`] stops it, with everything it started.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// What is known of it.
+    fn spec(&self) -> &ToolSpec;
+
+    /// What is to be known of a call before it is made. Its arguments fit the schema; nothing may be changed or sent for it.
+    /// `heard` tells whether somebody has told the run an address or a word up to now.
+    async fn assess(&self, _invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        Assessment::usual(self.spec().facts.risk)
+    }
+
+    /// Runs it.
+    async fn call(&self, invocation: Invocation) -> Outcome;
+}
+
+#[cfg(test)]
+mod crossing;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b1_what_the_database_says_will_pass_may_pass() {
+        let of = |error| Outcome::of_store(&error, "no".to_owned());
+        assert_eq!(of(StoreError::Busy(String::new())), Outcome::Transient("no".to_owned()));
+        assert_eq!(of(StoreError::Damaged(String::new())), Outcome::Error("no".to_owned()));
+    }
+
+    #[test]
+    fn e3_a_tool_has_two_minutes_an_agent_ten_and_zero_is_no_limit() {
+        let secs = |timeout| Timeouts::default().limit(timeout).map(|limit| limit.as_secs());
+        assert_eq!((secs(Timeout::Usual), secs(Timeout::Agent)), (Some(120), Some(600)));
+        assert_eq!(secs(Timeout::Own(Duration::from_secs(3))), Some(3));
+        assert_eq!(secs(Timeout::Own(Duration::ZERO)), None);
+        let none = Timeouts { usual: Duration::ZERO, agent: Duration::ZERO };
+        assert_eq!((none.limit(Timeout::Usual), none.limit(Timeout::Agent)), (None, None));
+    }
+}

@@ -1,0 +1,129 @@
+//! MCP servers: tools of programs and addresses that the operator names (`[mcp.NAME]`), through the protocol's own SDK.
+//!
+//! A server is started when one of its tools is called, and ended when nobody uses it. Which tools it has is known from the
+//! last time. What it says is a stranger's word, in descriptions, results and errors alike, unless the operator vouches for it.
+//!
+//! Never: a server started before Hob is up, or an answer to what a server asks of Hob.
+//! Start at [`Servers`], then [`server`].
+
+mod bounded;
+mod child;
+pub mod error;
+mod fate;
+mod known;
+mod link;
+mod listed;
+mod names;
+mod offer;
+pub mod probe;
+mod said;
+mod server;
+pub mod settings;
+mod standing;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::leftovers::Leftovers;
+use crate::mcp::listed::plain;
+use crate::mcp::server::Server;
+use crate::mcp::settings::Settings;
+use crate::sandbox::own::Grounds as Walls;
+use crate::shed::Tools;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::rng::Rng;
+
+/// How many servers are asked at a time for tools that are not known yet.
+const ASKED_MAX: usize = 2;
+/// The most characters of a server's words in a message of Hob's.
+const EXCERPT_CHARS_MAX: usize = 300;
+
+/// Where servers live.
+pub struct Place {
+    /// Where Hob's data is.
+    pub data_dir: PathBuf,
+    /// Whose mark their processes carry.
+    pub leftovers: Leftovers,
+    /// From what the walls around programs are made.
+    pub walls: Walls,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness, for their rests.
+    pub rng: Arc<dyn Rng>,
+    /// Their tasks.
+    pub tracker: TaskTracker,
+    /// Hob stops: they end.
+    pub stop: CancellationToken,
+}
+
+/// All servers of this Hob; by default there are none.
+#[derive(Clone, Default)]
+pub struct Servers {
+    all: Arc<[Arc<Server>]>,
+    place: Option<Arc<Place>>,
+}
+
+impl Servers {
+    /// These servers. What is known of their tools is on offer from now on in `shed`; none is started.
+    #[must_use]
+    pub fn new(all: Vec<Settings>, place: Place, shed: &Arc<Tools>) -> Self {
+        let place = Arc::new(place);
+        let all = all.into_iter().map(|settings| Server::new(settings, &place, shed)).collect();
+        Self { all, place: Some(place) }
+    }
+
+    /// Looks after them until Hob stops. Those whose tools nobody knows yet are asked if `asks`.
+    pub fn keep(&self, asks: bool) {
+        self.keep_some(asks, |_| true);
+    }
+
+    /// The servers of another config, on offer in `shed` instead. One of which nothing has changed stays as it is, with its
+    /// connection; a new one is looked after at once, as by [`Servers::keep`]. One that is gone, or has changed, ends when
+    /// nobody has its tools any more: runs that began with it go on with it.
+    #[must_use]
+    pub fn followed_by(&self, all: Vec<Settings>, shed: &Arc<Tools>, asks: bool) -> Self {
+        let Some(place) = &self.place else { return Self::default() };
+        let known = |settings: &Settings| self.all.iter().find(|server| server.settings == *settings);
+        let next: Arc<[Arc<Server>]> = all
+            .into_iter()
+            .map(|settings| match known(&settings) {
+                Some(server) => {
+                    server.move_to(shed);
+                    Arc::clone(server)
+                }
+                None => Server::new(settings, place, shed),
+            })
+            .collect();
+        let is_among = |all: &[Arc<Server>], server: &Arc<Server>| all.iter().any(|other| Arc::ptr_eq(other, server));
+        self.all.iter().filter(|server| !is_among(&next, server)).for_each(|server| server.retired.cancel());
+        let servers = Self { all: next, place: self.place.clone() };
+        servers.keep_some(asks, |server| !is_among(&self.all, server));
+        servers
+    }
+
+    fn keep_some(&self, asks: bool, is_meant: impl Fn(&Arc<Server>) -> bool) {
+        let Some(place) = &self.place else { return };
+        let few = Arc::new(Semaphore::new(ASKED_MAX));
+        for server in self.all.iter().filter(|server| is_meant(server)) {
+            place.tracker.spawn(Arc::clone(server).keep(Arc::clone(&few), asks));
+        }
+    }
+
+    /// A line about each, for people.
+    #[must_use]
+    pub fn standing(&self, now: Timestamp) -> Vec<String> {
+        self.all.iter().map(|server| server.standing().line(now)).collect()
+    }
+}
+
+/// A server's words on one line, within bounds.
+fn excerpt(words: &str) -> String {
+    plain(words, EXCERPT_CHARS_MAX).split_whitespace().collect::<Vec<_>>().join(" ")
+}

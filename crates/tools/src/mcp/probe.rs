@@ -1,0 +1,61 @@
+//! A look at a server for the person at the command line: whether it starts, what it has, and how long that takes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::mcp::error::McpError;
+use crate::mcp::known::Known;
+use crate::mcp::settings::Settings;
+use crate::mcp::{Place, names, server};
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// How long it took until it was connected and had told its tools.
+    pub took: Duration,
+    /// Its tools that are on offer: their names here, and what they do.
+    pub tools: Vec<(String, String)>,
+    /// Those that the config leaves out, by the server's own names.
+    pub left_out: Vec<String>,
+    /// Those that cannot be offered, each with the reason.
+    pub quarantined: Vec<(String, String)>,
+    /// Those that said something else of themselves before, by the server's own names.
+    pub changed: Vec<String>,
+}
+
+/// Connects, asks for the tools, and lets the server go. Who looks has seen what has changed: it is noted no longer.
+///
+/// # Errors
+/// When the server cannot be reached, or does not answer.
+pub async fn look(settings: &Settings, place: &Place) -> Result<Seen, McpError> {
+    let began = Instant::now();
+    let (link, list) = Box::pin(server::open(settings, place, &Arc::new(Notify::new()))).await?;
+    let took = began.elapsed();
+    link.leave().await;
+    let before = Known::load(&place.data_dir, &settings.name, &settings.identity()).unwrap_or_default();
+    let changed = before.followed_by(list.tools.clone(), place.clock.now()).changed.into_keys().collect();
+    let known = Known::first(&settings.identity(), list.tools);
+    if let Err(error) = known.save(&place.data_dir, &settings.name) {
+        tracing::warn!(server = settings.name, %error, "what was seen is not kept");
+    }
+    let (offered, left_out): (Vec<_>, Vec<_>) = known.tools.iter().partition(|tool| settings.offers(&tool.name));
+    let own: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
+    let tools = names::offered(&settings.name, &own).into_iter();
+    Ok(Seen {
+        took,
+        tools: tools.zip(offered.iter().map(|tool| tool.description.clone())).collect(),
+        left_out: left_out.iter().map(|tool| tool.name.clone()).collect(),
+        quarantined: list.quarantined,
+        changed,
+    })
+}
+
+/// How many tools of a server are known from the last time; none: it was never asked.
+#[must_use]
+pub fn known(settings: &Settings, data_dir: &std::path::Path) -> Option<usize> {
+    let known = Known::load(data_dir, &settings.name, &settings.identity())?;
+    Some(known.tools.iter().filter(|tool| settings.offers(&tool.name)).count())
+}

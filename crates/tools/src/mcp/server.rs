@@ -1,0 +1,398 @@
+//! One server: started when it is needed, kept while it is used, started again when it has died, left alone for a while
+//! when it keeps failing.
+//!
+//! Start at [`Server::call`]; what goes on beside the calls is [`Server::keep`].
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::Tool;
+use crate::mcp::error::McpError;
+use crate::mcp::known::Known;
+use crate::mcp::link::{Link, List};
+use crate::mcp::listed::Listed;
+use crate::mcp::offer::McpTool;
+use crate::mcp::said::Said;
+use crate::mcp::settings::Settings;
+use crate::mcp::standing::{Standing, State};
+use crate::mcp::{Place, names};
+use crate::shed::Tools;
+
+/// The first rest of a server that keeps failing; each is twice the one before.
+const REST: Duration = Duration::from_secs(1);
+/// The longest.
+const REST_MAX: Duration = Duration::from_secs(300);
+/// How soon after one look at its tools the next may follow, however often it says that they have changed.
+const LIST_EVERY: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether anybody still has the tools of a server that the config has no more.
+const RETIRED_EVERY: Duration = Duration::from_millis(500);
+
+/// A server.
+pub(super) struct Server {
+    pub(super) settings: Settings,
+    place: Arc<Place>,
+    /// Where its tools are on offer.
+    shed: Mutex<Weak<Tools>>,
+    /// The config has it no more.
+    pub(super) retired: CancellationToken,
+    now: Mutex<Now>,
+    /// Only one start at a time.
+    starting: tokio::sync::Mutex<()>,
+    /// It says that its tools have changed.
+    changed: Arc<Notify>,
+    /// Something is to be looked after.
+    wake: Notify,
+}
+
+/// How it is at the moment.
+#[derive(Default)]
+struct Now {
+    known: Option<Known>,
+    link: Option<Arc<Link>>,
+    failures: u32,
+    failing: Option<(Timestamp, String)>,
+    rests_until: Option<Instant>,
+}
+
+impl Server {
+    /// A server with the tools that it had when it was last looked at; nothing is started.
+    pub(super) fn new(settings: Settings, place: &Arc<Place>, shed: &Arc<Tools>) -> Arc<Self> {
+        let known = Known::load(&place.data_dir, &settings.name, &settings.identity());
+        let server = Arc::new(Self {
+            settings,
+            place: Arc::clone(place),
+            shed: Mutex::new(Arc::downgrade(shed)),
+            retired: CancellationToken::new(),
+            now: Mutex::new(Now { known, ..Now::default() }),
+            starting: tokio::sync::Mutex::new(()),
+            changed: Arc::new(Notify::new()),
+            wake: Notify::new(),
+        });
+        server.publish();
+        server
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls a tool that its server described so.
+    pub(super) async fn call(self: &Arc<Self>, tool: &Listed, arguments: Map<String, Value>) -> Result<Said, McpError> {
+        let link = self.link().await?;
+        self.is_still(tool)?;
+        let mut hand = Hand { server: self, link: &link, is_answered: false };
+        let within = self.settings.call_within;
+        let answer = match tokio::time::timeout(within, link.call(&tool.name, arguments)).await {
+            Ok(answer) => answer,
+            Err(_elapsed) => Err(McpError::Silent { within, why: String::new() }),
+        };
+        match &answer {
+            Ok(_) => self.is_well(),
+            Err(error) if error.is_outage() => {
+                self.failed(error);
+                self.retire(&link);
+            }
+            Err(_) => {}
+        }
+        hand.is_answered = true;
+        answer
+    }
+
+    /// Does the server still say of the tool what it said when the tool was chosen?
+    fn is_still(&self, tool: &Listed) -> Result<(), McpError> {
+        let now = self.now();
+        let known = now.known.iter().flat_map(|known| &known.tools).find(|known| known.name == tool.name);
+        match known {
+            None => Err(McpError::Gone),
+            Some(known) if known != tool => Err(McpError::Changed),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Has a tool changed since it was first known? Since when.
+    pub(super) fn changed(&self, tool: &str) -> Option<Timestamp> {
+        self.now().known.as_ref().and_then(|known| known.changed.get(tool).copied())
+    }
+
+    fn at_work(&self) -> Option<Arc<Link>> {
+        self.now().link.as_ref().filter(|link| !link.is_over()).cloned()
+    }
+
+    /// The connection, which is made if there is none.
+    pub(super) async fn link(self: &Arc<Self>) -> Result<Arc<Link>, McpError> {
+        if let Some(link) = self.at_work() {
+            return Ok(link);
+        }
+        let _turn = self.starting.lock().await;
+        if let Some(link) = self.at_work() {
+            return Ok(link);
+        }
+        if self.place.stop.is_cancelled() {
+            return Err(McpError::Stopping);
+        }
+        self.is_rested()?;
+        let (link, list) =
+            Box::pin(open(&self.settings, &self.place, &self.changed)).await.inspect_err(|error| self.failed(error))?;
+        self.take(list);
+        let link = Arc::new(link);
+        self.now().link = Some(Arc::clone(&link));
+        self.wake.notify_one();
+        Ok(link)
+    }
+
+    fn is_rested(&self) -> Result<(), McpError> {
+        let now = self.now();
+        let wait = now.rests_until.map(|until| until.saturating_duration_since(Instant::now()));
+        let Some(wait) = wait.filter(|wait| !wait.is_zero()) else { return Ok(()) };
+        let why = now.failing.as_ref().map(|(_, why)| why.clone()).unwrap_or_default();
+        Err(McpError::Resting { why, wait })
+    }
+
+    fn is_well(&self) {
+        let mut now = self.now();
+        (now.failures, now.failing, now.rests_until) = (0, None, None);
+    }
+
+    fn failed(&self, error: &McpError) {
+        let mut now = self.now();
+        now.failures = now.failures.saturating_add(1);
+        // The first failure costs nothing: a server that died is started again at once.
+        let rest = rest(now.failures, self.place.rng.fraction());
+        now.rests_until = Some(Instant::now() + rest);
+        let since = now.failing.as_ref().map_or_else(|| self.place.clock.now(), |(since, _)| *since);
+        now.failing = Some((since, error.to_string()));
+        tracing::warn!(server = self.settings.name, %error, failures = now.failures, "mcp.failed");
+    }
+
+    /// From now on nobody calls by this connection. It ends with its last call.
+    fn retire(&self, link: &Arc<Link>) {
+        let retired = self.now().link.take_if(|current| Arc::ptr_eq(current, link));
+        drop(retired);
+    }
+
+    /// Takes over what the server lists now.
+    fn take(self: &Arc<Self>, list: List) {
+        let (name, identity) = (&self.settings.name, self.settings.identity());
+        for (tool, why) in &list.quarantined {
+            tracing::error!(server = name, tool, why, "tool.quarantined: it is left out");
+        }
+        // Somebody may have looked at it at the command line meanwhile.
+        let before = Known::load(&self.place.data_dir, name, &identity);
+        let known = match before {
+            Some(before) => before.followed_by(list.tools, self.place.clock.now()),
+            None => Known::first(&identity, list.tools),
+        };
+        if let Err(error) = known.save(&self.place.data_dir, name) {
+            tracing::warn!(server = name, %error, "mcp.list_unsaved: the server is asked again after the next start");
+        }
+        let is_new = self.now().known.as_ref() != Some(&known);
+        for tool in known.changed.keys().filter(|tool| self.changed(tool).is_none()) {
+            tracing::warn!(server = name, tool, "mcp.tool_changed: the server says something else of this tool now");
+        }
+        self.now().known = Some(known);
+        if is_new {
+            self.publish();
+        }
+    }
+
+    /// From now on its tools are on offer there; where they were they stay as they are.
+    pub(super) fn move_to(self: &Arc<Self>, shed: &Arc<Tools>) {
+        *self.shed.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(shed);
+        self.publish();
+    }
+
+    /// Its tools are on offer as they are known.
+    fn publish(self: &Arc<Self>) {
+        let shed = self.shed.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(shed) = shed else { return };
+        let known = self.now().known.clone().unwrap_or_default();
+        let offered: Vec<Listed> = known.tools.into_iter().filter(|tool| self.settings.offers(&tool.name)).collect();
+        let own: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
+        let names = names::offered(&self.settings.name, &own);
+        let tools = names.into_iter().zip(offered);
+        let tools = tools.map(|(name, tool)| Arc::new(McpTool::new(self, name, tool)) as Arc<dyn Tool>);
+        shed.publish(&self.settings.name, tools.collect());
+    }
+
+    /// How it is, for people.
+    pub(super) fn standing(&self) -> Standing {
+        let now = self.now();
+        let is_there = now.link.as_ref().is_some_and(|link| !link.is_over());
+        let state = match &now.failing {
+            Some((since, why)) => State::Failing { since: *since, why: why.clone() },
+            None if is_there => State::Ready,
+            None if now.known.is_some() => State::Idle,
+            None => State::Unknown,
+        };
+        let known = now.known.as_ref();
+        let offered = |known: &Known| known.tools.iter().filter(|tool| self.settings.offers(&tool.name)).count();
+        Standing {
+            name: self.settings.name.clone(),
+            state,
+            tools: known.map(offered),
+            changed: known.map(|known| known.changed.keys().cloned().collect()).unwrap_or_default(),
+        }
+    }
+
+    /// Looks after it until Hob stops: asks for a list that is not known yet, a few servers at a time, hears of changes,
+    /// and ends what nobody uses.
+    pub(super) async fn keep(self: Arc<Self>, few: Arc<Semaphore>, asks: bool) {
+        let stop = self.place.stop.clone();
+        loop {
+            let step = async {
+                if asks && self.now().known.is_none() {
+                    self.ask(&few).await;
+                } else {
+                    self.watch().await;
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                () = self.unwanted() => break,
+                () = Box::pin(step) => {}
+            }
+        }
+        let link = self.now().link.take();
+        if let Some(link) = link {
+            link.leave().await;
+        }
+    }
+
+    /// The config has it no more, and no run has its tools: each of them holds it.
+    async fn unwanted(self: &Arc<Self>) {
+        self.retired.cancelled().await;
+        while Arc::strong_count(self) > 1 {
+            tokio::time::sleep(RETIRED_EVERY).await;
+        }
+    }
+
+    /// Asks for its tools, which nobody knows yet, and lets it go.
+    pub(super) async fn ask(self: &Arc<Self>, few: &Semaphore) {
+        let rests_until = self.now().rests_until;
+        if let Some(until) = rests_until {
+            tokio::time::sleep_until(until).await;
+        }
+        let Ok(_turn) = few.acquire().await else { return };
+        match self.link().await {
+            Ok(link) => {
+                self.is_well();
+                tracing::info!(server = self.settings.name, "mcp.listed");
+                if self.now().link.take_if(|current| Arc::ptr_eq(current, &link)).is_some()
+                    && link.idle_since().is_some()
+                {
+                    link.leave().await;
+                }
+            }
+            Err(error) => tracing::debug!(server = self.settings.name, %error, "its tools are not known yet"),
+        }
+    }
+
+    /// Waits for something to do, and does it.
+    pub(super) async fn watch(self: &Arc<Self>) {
+        let link = self.at_work();
+        let idle = async {
+            match &link {
+                Some(link) => {
+                    tokio::time::sleep_until(link.idle_since().unwrap_or_else(Instant::now) + self.settings.idle).await
+                }
+                None => std::future::pending().await,
+            }
+        };
+        let over = async {
+            match &link {
+                Some(link) => link.over().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.wake.notified() => {}
+            () = over => {
+                tracing::info!(server = self.settings.name, "mcp.ended");
+                link.iter().for_each(|link| self.retire(link));
+            }
+            () = self.changed.notified() => {
+                tokio::time::sleep(LIST_EVERY).await;
+                self.look_again().await;
+            }
+            () = idle => self.let_go().await,
+        }
+    }
+
+    /// Asks for its tools, of which it says that they have changed.
+    async fn look_again(self: &Arc<Self>) {
+        let Some(link) = self.at_work() else { return };
+        match tokio::time::timeout(self.settings.start_within, link.list()).await {
+            Ok(Ok(list)) => self.take(list),
+            Ok(Err(error)) => {
+                tracing::warn!(server = self.settings.name, %error, "mcp.unlisted: its tools stay as they were known");
+            }
+            Err(_elapsed) => tracing::warn!(server = self.settings.name, "mcp.unlisted: it tells no tools in time"),
+        }
+    }
+
+    /// Ends it if nobody has used it for long.
+    async fn let_go(&self) {
+        let is_idle =
+            |link: &mut Arc<Link>| link.idle_since().is_some_and(|since| since + self.settings.idle <= Instant::now());
+        let link = self.now().link.take_if(is_idle);
+        if let Some(link) = link {
+            tracing::info!(server = self.settings.name, "mcp.idle: nobody has used it for a while; it is ended");
+            link.leave().await;
+        }
+    }
+}
+
+/// Connects, and asks for the tools.
+pub(super) async fn open(settings: &Settings, place: &Place, changed: &Arc<Notify>) -> Result<(Link, List), McpError> {
+    let within = settings.start_within;
+    let link = Link::open(settings, place, changed).await?;
+    match tokio::time::timeout(within, link.list()).await {
+        Ok(list) => Ok((link, list?)),
+        Err(_elapsed) => Err(McpError::Silent { within, why: String::new() }),
+    }
+}
+
+/// How long it rests after so many failures.
+fn rest(failures: u32, fraction: f64) -> Duration {
+    let Some(doublings) = failures.checked_sub(2) else { return Duration::ZERO };
+    let full = REST.saturating_mul(2_u32.saturating_pow(doublings)).min(REST_MAX);
+    full.mul_f64(0.5 + fraction / 2.0)
+}
+
+/// A call at work. Whoever lets go of it before there is an answer ends the process that works on it.
+struct Hand<'a> {
+    server: &'a Server,
+    link: &'a Arc<Link>,
+    is_answered: bool,
+}
+
+impl Drop for Hand<'_> {
+    fn drop(&mut self) {
+        if !self.is_answered && self.link.is_process() {
+            self.server.retire(self.link);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_keeps_failing_rests_longer_and_longer() {
+        let secs = |failures| (rest(failures, 0.0).as_millis(), rest(failures, 1.0).as_millis());
+        assert_eq!(secs(0), (0, 0));
+        assert_eq!(secs(1), (0, 0));
+        assert_eq!(secs(2), (500, 1_000));
+        assert_eq!(secs(5), (4_000, 8_000));
+        assert_eq!(secs(200), (150_000, 300_000));
+    }
+}

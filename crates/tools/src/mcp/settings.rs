@@ -1,0 +1,117 @@
+//! What the operator says of an MCP server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use crate::sandbox::own::Own;
+use hob_core::domain::principal::Role;
+use hob_core::domain::secret::Secret;
+use hob_core::domain::tools::Approval;
+
+/// A server, as configured and validated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Its name.
+    pub name: String,
+    /// How it is reached.
+    pub way: Way,
+    /// Whether the operator vouches for what it says: its answers, and its descriptions of its tools.
+    pub trusted_output: bool,
+    /// Whether its own word on which of its tools change nothing is believed.
+    pub trusted_annotations: bool,
+    /// Who may have its tools called.
+    pub role: Role,
+    /// Whether a person has to approve each call; none: as the tool is.
+    pub approval: Option<Approval>,
+    /// Which of its tools are on offer; none: all.
+    pub allow: Vec<String>,
+    /// Which are not, even so.
+    pub deny: Vec<String>,
+    /// How long it may take to start and to tell its tools.
+    pub start_within: Duration,
+    /// How long a call may take.
+    pub call_within: Duration,
+    /// How long it is kept when nobody calls it.
+    pub idle: Duration,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// By its standard input and output.
+    Program {
+        /// The program and its arguments.
+        vector: Vec<String>,
+        /// What it finds in its environment besides the usual.
+        environment: Vec<(String, Secret)>,
+        /// Where it runs, unless in its own folder.
+        dir: PathBuf,
+        /// What it may reach; none: it is outside the sandbox.
+        own: Option<Own>,
+    },
+    /// By HTTP.
+    Address {
+        /// Where it is.
+        url: String,
+        /// The token that goes with each request.
+        bearer: Option<Secret>,
+        /// Further headers.
+        headers: Vec<(String, Secret)>,
+    },
+}
+
+impl Settings {
+    /// Which server this is, whatever it is called: what was known of another counts for nothing.
+    #[must_use]
+    pub(super) fn identity(&self) -> String {
+        let parts = match &self.way {
+            Way::Program { vector, .. } => vector.clone(),
+            Way::Address { url, .. } => vec![url.clone()],
+        };
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Is this tool of the server's to be on offer?
+    #[must_use]
+    pub(super) fn offers(&self, tool: &str) -> bool {
+        let named = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
+        (self.allow.is_empty() || named(&self.allow)) && !named(&self.deny)
+    }
+}
+
+fn fits(pattern: &str, tool: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == tool, |start| tool.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::tests::program;
+
+    #[test]
+    fn what_is_denied_is_not_on_offer_though_it_is_allowed() {
+        let offers = |allow: &[&str], deny: &[&str], tool: &str| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            Settings { allow: owned(allow), deny: owned(deny), ..program(&["x"]) }.offers(tool)
+        };
+        assert!(offers(&[], &[], "read"));
+        assert!(offers(&["read_*"], &[], "read_file") && !offers(&["read_*"], &[], "write_file"));
+        assert!(offers(&["read"], &[], "read") && !offers(&["read"], &[], "read_file"));
+        assert!(!offers(&["read*"], &["read_secret"], "read_secret") && !offers(&[], &["*"], "read"));
+    }
+
+    #[test]
+    fn another_command_is_another_server() {
+        let identity = |vector: &[&str]| program(vector).identity();
+        assert_eq!(identity(&["a", "b"]), identity(&["a", "b"]));
+        assert_ne!(identity(&["a", "b"]), identity(&["ab"]));
+        assert_ne!(identity(&["a", "b"]), identity(&["a", "c"]));
+    }
+}

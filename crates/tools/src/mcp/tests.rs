@@ -1,0 +1,149 @@
+//! Servers, good and bad: the reference servers from npm, and one of our own that does what no server should.
+
+mod hostile;
+mod reference;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::leftovers::Leftovers;
+use crate::mcp::server::Server;
+use crate::mcp::settings::{Settings, Way};
+use crate::mcp::{Place, Servers};
+use crate::registry::Registry;
+use crate::sandbox::own::Grounds as Walls;
+use crate::shed::Tools;
+use crate::{Invocation, Outcome};
+use hob_core::domain::clock::SystemClock;
+use hob_core::domain::principal::Role;
+use hob_core::domain::rng::SystemRng;
+
+/// A server that is this program.
+pub(super) fn program(vector: &[&str]) -> Settings {
+    let way = Way::Program {
+        vector: vector.iter().map(|part| (*part).to_owned()).collect(),
+        environment: Vec::new(),
+        dir: Path::new("/").to_owned(),
+        own: None,
+    };
+    Settings {
+        name: "s".to_owned(),
+        way,
+        trusted_output: false,
+        trusted_annotations: false,
+        role: Role::User,
+        approval: None,
+        allow: Vec::new(),
+        deny: Vec::new(),
+        start_within: Duration::from_secs(20),
+        call_within: Duration::from_secs(20),
+        idle: Duration::from_secs(600),
+    }
+}
+
+/// A house with one server.
+struct World {
+    dir: Arc<TempDir>,
+    shed: Arc<Tools>,
+    servers: Servers,
+    stop: CancellationToken,
+}
+
+impl World {
+    /// With this server; what it takes from `settings` may be told by the data directory.
+    fn with(settings: impl FnOnce(&Path) -> Settings) -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        let settings = settings(dir.path());
+        Self::at(dir, settings)
+    }
+
+    fn at(dir: Arc<TempDir>, settings: Settings) -> Self {
+        let shed = Arc::new(Tools::new(Registry::default()));
+        let place = place(dir.path());
+        let stop = place.stop.clone();
+        let servers = Servers::new(vec![settings], place, &shed);
+        Self { dir, shed, servers, stop }
+    }
+
+    /// The same house after a restart of Hob, with this server.
+    async fn restarted(self, settings: Settings) -> Self {
+        self.stopped().await;
+        Self::at(Arc::clone(&self.dir), settings)
+    }
+
+    fn server(&self) -> &Arc<Server> {
+        &self.servers.all[0]
+    }
+
+    /// Has it asked for its tools, as in the background of a start.
+    async fn asked(self) -> Self {
+        self.server().ask(&tokio::sync::Semaphore::new(1)).await;
+        self
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> Outcome {
+        let tool = self.shed.now().get(tool).unwrap_or_else(|| panic!("no {tool}: {}", self.line()));
+        tool.call(Invocation::trial(arguments)).await
+    }
+
+    /// What it answers, whether it is a failure, and what that comes from.
+    async fn says(&self, tool: &str, arguments: Value) -> String {
+        told(self.call(tool, arguments).await)
+    }
+
+    fn line(&self) -> String {
+        self.servers.standing(jiff::Timestamp::UNIX_EPOCH).join("\n")
+    }
+
+    fn starts(&self) -> usize {
+        std::fs::read_to_string(self.dir.path().join("starts")).unwrap_or_default().lines().count()
+    }
+
+    /// Hob stops; everything is gone then.
+    async fn stopped(&self) {
+        self.stop.cancel();
+        self.servers.keep(false);
+        self.gone().await;
+    }
+
+    /// Waits until every process that was let go is gone.
+    async fn gone(&self) {
+        let tracker = &self.servers.place.as_ref().unwrap().tracker;
+        tracker.close();
+        tokio::time::timeout(Duration::from_secs(20), tracker.wait()).await.unwrap();
+    }
+}
+
+fn place(data_dir: &Path) -> Place {
+    Place {
+        data_dir: data_dir.to_owned(),
+        leftovers: Leftovers::of(data_dir),
+        walls: Walls::none(data_dir),
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+        tracker: TaskTracker::new(),
+        stop: CancellationToken::new(),
+    }
+}
+
+fn told(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::From(source, outcome) => format!("<{}> {}", source.what, told(*outcome)),
+        Outcome::Text(text) => text,
+        Outcome::Error(text) => format!("error: {text}"),
+        Outcome::Transient(text) => format!("for now: {text}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Is such a process there? One that has ended and was not yet waited for is not.
+fn is_alive(pid: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    status.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim_start().starts_with('Z'))
+}

@@ -1,0 +1,314 @@
+//! The way out to the network, for addresses that a model or a page chose.
+//!
+//! Never: a connection to an address that was not checked, a second look-up of a name, a proxy from the environment, a
+//! cookie, or a redirect that is followed unseen. What the model itself is asked by goes another way (`model::http`).
+//! Start at [`Guard::send`].
+
+mod body;
+pub mod error;
+pub mod heard;
+pub mod resolve;
+pub mod surroundings;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Method, Response};
+use url::{Host, Url};
+
+use crate::net::error::NetError;
+use crate::net::resolve::{Pinned, Resolver};
+use crate::net::surroundings::{Surroundings, SystemSurroundings};
+use hob_core::domain::network::NamedPlace;
+use hob_core::policy::net::{Allowed, Open};
+
+/// The most redirects that are followed.
+const REDIRECTS_MAX: usize = 5;
+/// The most bytes of an address.
+const ADDRESS_BYTES_MAX: usize = 8_000;
+/// The most headers of an answer, and the most bytes of them.
+const HEADERS_MAX: usize = 128;
+const HEADER_BYTES_MAX: u32 = 64 * 1024;
+/// Who asks, to the servers.
+const USER_AGENT: &str = concat!("Mozilla/5.0 (compatible; Hob/", env!("CARGO_PKG_VERSION"), ")");
+
+/// How long a request may take and how much of its answer is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Until a connection stands.
+    pub connect: Duration,
+    /// For everything, redirects included.
+    pub total: Duration,
+    /// The bytes that are read, and that they may become when they are unpacked.
+    pub bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), total: Duration::from_secs(30), bytes_max: 5_000_000 }
+    }
+}
+
+/// Credentials, and the only places they go to.
+#[derive(Clone)]
+pub struct Credentials {
+    /// The places.
+    pub places: Vec<NamedPlace>,
+    /// The header's name.
+    pub name: HeaderName,
+    /// Its value, which is secret.
+    pub value: HeaderValue,
+}
+
+/// A request.
+#[derive(Clone)]
+pub struct Query {
+    /// How.
+    pub method: Method,
+    /// Where to: made by [`address`].
+    pub url: Url,
+    /// More headers. They go to this URL's origin alone.
+    pub headers: HeaderMap,
+    /// What is sent.
+    pub body: Option<Vec<u8>>,
+    /// Credentials, for the places that they are for.
+    pub credentials: Option<Credentials>,
+}
+
+impl Query {
+    /// To look at something.
+    #[must_use]
+    pub fn get(url: Url) -> Self {
+        Self { method: Method::GET, url, headers: HeaderMap::new(), body: None, credentials: None }
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    /// Where from, after redirects.
+    pub url: Url,
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, unpacked.
+    pub body: Vec<u8>,
+    /// There was more of it than is read.
+    pub cut: bool,
+}
+
+impl Answer {
+    /// What the server says that it is: type and subtype in lower case, and the whole header.
+    #[must_use]
+    pub fn content_type(&self) -> (String, &str) {
+        let whole = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let essence = whole.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        (essence, whole)
+    }
+}
+
+/// The address that this text names, if it is one that may be asked at all.
+///
+/// # Errors
+/// When it is none.
+pub fn address(text: &str) -> Result<Url, NetError> {
+    let no = |why: &str| Err(NetError::Address(why.to_owned()));
+    if text.len() > ADDRESS_BYTES_MAX {
+        return no("it is too long");
+    }
+    let mut url = match Url::parse(text.trim()) {
+        Ok(url) => url,
+        Err(url::ParseError::RelativeUrlWithoutBase) => return no("it must begin with https:// or http://"),
+        Err(error) => return no(&error.to_string()),
+    };
+    if !matches!(url.scheme(), "http" | "https") {
+        return no("only https:// and http:// are fetched");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return no("it has a user name or a password in it");
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+/// Lets requests out, each to addresses that were checked.
+#[derive(Clone)]
+pub struct Guard {
+    allowed: Arc<Allowed>,
+    resolver: Arc<dyn Resolver>,
+    surroundings: Arc<dyn Surroundings>,
+    limits: Limits,
+}
+
+/// Where a URL leads: what may be connected to.
+struct Target {
+    addresses: Vec<SocketAddr>,
+    open: Open,
+}
+
+impl Guard {
+    /// A guard that lets through to the public network and to what is allowed besides.
+    #[must_use]
+    pub fn new(allowed: Allowed, resolver: Arc<dyn Resolver>) -> Self {
+        let surroundings = Arc::new(SystemSurroundings);
+        Self { allowed: Arc::new(allowed), resolver, surroundings, limits: Limits::default() }
+    }
+
+    /// The same, somewhere else.
+    #[must_use]
+    pub fn amid(self, surroundings: Arc<dyn Surroundings>) -> Self {
+        Self { surroundings, ..self }
+    }
+
+    /// The same, with other limits.
+    #[must_use]
+    pub fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same, that lets through to the host of `url` as well: one that the operator named.
+    #[must_use]
+    pub fn opened_to(&self, url: &Url) -> Self {
+        let place = url.host_str().zip(url.port_or_known_default());
+        let place = place.and_then(|(host, port)| NamedPlace::parse(&format!("{host}:{port}")).ok());
+        let Some(place) = place else { return self.clone() };
+        Self { allowed: Arc::new(Allowed::clone(&self.allowed).with(place)), ..self.clone() }
+    }
+
+    /// What may be allowed besides the public network.
+    #[must_use]
+    pub fn allowed(&self) -> &Allowed {
+        &self.allowed
+    }
+
+    /// Asks, and follows the redirects of what only looks (GET and HEAD). Each hop is resolved once and checked.
+    ///
+    /// # Errors
+    /// When it may not be asked, or does not answer.
+    pub async fn send(&self, query: Query) -> Result<Answer, NetError> {
+        let total = self.limits.total;
+        let late = |_elapsed| NetError::TimedOut { host: name_of(&query.url), secs: total.as_secs() };
+        tokio::time::timeout(total, self.follow(&query)).await.map_err(late)?
+    }
+
+    async fn follow(&self, query: &Query) -> Result<Answer, NetError> {
+        let mut url = query.url.clone();
+        let mut before: Option<Open> = None;
+        for _hop in 0..=REDIRECTS_MAX {
+            let target = self.target(&url).await?;
+            if before == Some(Open::ToAll) && target.open == Open::ByName {
+                return Err(NetError::Inward(name_of(&url)));
+            }
+            let response = self.hop(query, &url, &target).await?;
+            match redirected(query, &url, &response)? {
+                Some(next) => url = next,
+                None => return self.answer(url, response).await,
+            }
+            before = Some(target.open);
+        }
+        Err(NetError::Redirects(REDIRECTS_MAX))
+    }
+
+    /// Resolves a URL's host, once, and checks every address.
+    async fn target(&self, url: &Url) -> Result<Target, NetError> {
+        let named = || name_of(url);
+        let nowhere = || NetError::Address("it names no host".to_owned());
+        let (host, port) = url.host().zip(url.port_or_known_default()).ok_or_else(nowhere)?;
+        let found = match host {
+            Host::Ipv4(address) => vec![address.into()],
+            Host::Ipv6(address) => vec![address.into()],
+            Host::Domain(name) => {
+                let unknown = |error: std::io::Error| NetError::Unresolved { host: named(), why: error.to_string() };
+                self.resolver.resolve(name).await.map_err(unknown)?
+            }
+        };
+        // Networks come and go: what is near is looked up for each connection.
+        let near = self.surroundings.now();
+        let mut addresses = Vec::new();
+        let (mut open, mut barred) = (Open::ToAll, None);
+        for address in found {
+            match self.allowed.check(&near, &host, (address, port)) {
+                Ok(how) => {
+                    addresses.push(SocketAddr::new(address, port));
+                    open = if how == Open::ByName { how } else { open };
+                }
+                Err(why) => barred = Some(why),
+            }
+        }
+        match (addresses.is_empty(), barred) {
+            (false, _) => Ok(Target { addresses, open }),
+            (true, Some(why)) => Err(NetError::Barred { host: named(), why }),
+            (true, None) => Err(NetError::Unresolved { host: named(), why: "it has no address".to_owned() }),
+        }
+    }
+
+    /// One request, to what was checked and nothing else.
+    async fn hop(&self, query: &Query, url: &Url, target: &Target) -> Result<Response, NetError> {
+        let client = hob_http::builder(self.limits.connect)
+            .no_proxy()
+            .referer(false)
+            .user_agent(USER_AGENT)
+            .pool_max_idle_per_host(0)
+            .http1_max_headers(HEADERS_MAX)
+            .http2_max_header_list_size(HEADER_BYTES_MAX)
+            .dns_resolver(Pinned::new(url, &target.addresses))
+            .build();
+        let broken = |error: &reqwest::Error| NetError::of(name_of(url), error);
+        let client = client.map_err(|error| broken(&error))?;
+        let mut request = client.request(query.method.clone(), url.clone()).header(ACCEPT_ENCODING, "gzip");
+        if url.origin() == query.url.origin() {
+            request = request.headers(query.headers.clone());
+            if let Some(body) = &query.body {
+                request = request.body(body.clone());
+            }
+        }
+        if let Some(Credentials { name, value, .. }) = query.credentials.as_ref().filter(|c| c.are_for(url, target)) {
+            request = request.header(name, value);
+        }
+        request.send().await.map_err(|error| broken(&error))
+    }
+
+    async fn answer(&self, url: Url, mut response: Response) -> Result<Answer, NetError> {
+        let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
+        let read = body::read(response, self.limits.bytes_max).await;
+        let (body, cut) = read.map_err(|error| NetError::of(name_of(&url), &error))?;
+        let coding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let (body, cut) = body::unpack(coding, body, cut, self.limits.bytes_max)
+            .map_err(|why| NetError::Broken { host: name_of(&url), why: why.to_string() })?;
+        Ok(Answer { url, status, headers, body, cut })
+    }
+}
+
+impl Credentials {
+    /// May they go there? Only to their own places, and in the open only within the house.
+    fn are_for(&self, url: &Url, target: &Target) -> bool {
+        let own = Allowed::new(self.places.clone());
+        let place = url.host().zip(url.port_or_known_default());
+        let sealed = url.scheme() == "https" || target.open == Open::ByName;
+        sealed && place.is_some_and(|(host, port)| own.names(&host, port))
+    }
+}
+
+/// Where the answer sends on to; none: it is the answer.
+fn redirected(query: &Query, url: &Url, response: &Response) -> Result<Option<Url>, NetError> {
+    let only_looks = matches!(query.method, Method::GET | Method::HEAD);
+    let sends_on = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let Some(to) = response.headers().get(LOCATION).filter(|_| only_looks && sends_on) else { return Ok(None) };
+    let to = to.to_str().ok().and_then(|to| url.join(to).ok());
+    let no_address = || NetError::Address("a redirect leads to what is no address".to_owned());
+    let next = address(to.ok_or_else(no_address)?.as_str())?;
+    if url.scheme() == "https" && next.scheme() == "http" {
+        return Err(NetError::Downgrade(name_of(&next)));
+    }
+    Ok(Some(next))
+}
+
+/// The host of a URL, in words.
+fn name_of(url: &Url) -> String {
+    url.host_str().unwrap_or("nowhere").to_owned()
+}

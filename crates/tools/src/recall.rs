@@ -1,0 +1,192 @@
+//! `recall`: finds facts, people, and what was said, again.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::keeping::{day, line, remembered, rests_on};
+use crate::manage_people::shown::card;
+use crate::registry::{parse, spec_of};
+use crate::{Invocation, Outcome, Tool, ToolSpec};
+use hob_core::domain::origin::Taint;
+use hob_core::domain::principal::Role;
+use hob_core::policy::memory::visible;
+use hob_memory::looked_up::{MarkUsed, MatchingFacts, SaidIn};
+use hob_memory::nearby::Standing;
+use hob_memory::people::{Card, LookUp, PeopleError, Who};
+use hob_memory::recall::{Fragment, Means, Memory, Question, RecallLimits, Recollection};
+use hob_store::error::StoreError;
+use hob_store::facts::Fact;
+
+/// The most facts, people, and messages, in one answer.
+const LIMIT: usize = 10;
+/// The most people.
+const PEOPLE_MAX: usize = 3;
+/// The most tokens of what people said, in one answer.
+const TOKENS: u64 = 2_000;
+/// The most characters shown of one message or value.
+const SHOWN_MAX: usize = 400;
+/// The most characters of what was said before it.
+const BEFORE_MAX: usize = 200;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// What to look for, in a few words.
+    query: String,
+    /// Where to look: remembered facts and people, what was said, or all of it.
+    #[serde(default)]
+    what: What,
+}
+
+/// Where to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "snake_case")]
+enum What {
+    /// Remembered facts and people.
+    Facts,
+    /// What was said.
+    Messages,
+    /// Both.
+    #[default]
+    All,
+}
+
+/// The tool.
+pub struct RecallTool {
+    spec: ToolSpec,
+    memory: Memory,
+}
+
+/// What was found.
+struct Found {
+    facts: Vec<Fact>,
+    people: Vec<Card>,
+    said: Recollection,
+}
+
+impl Found {
+    /// What nobody vouches for in what is shown of it.
+    fn taints(&self) -> Vec<Taint> {
+        let on_cards = self.people.iter().flat_map(|card| &card.facts).map(|fact| rests_on(fact.taint.as_ref()));
+        let facts = self.facts.iter().map(|fact| rests_on(fact.taint.as_ref()));
+        on_cards.chain(facts).chain(self.said.fragments.iter().map(|fragment| fragment.taint.clone())).collect()
+    }
+}
+
+impl RecallTool {
+    /// Recalls from `memory`.
+    #[must_use]
+    pub fn new(memory: Memory) -> Self {
+        let about = "Looks up remembered facts, people, and what was said in earlier conversations.";
+        Self { spec: spec_of::<Arguments>("recall", about, true).of("memory", Role::User), memory }
+    }
+
+    async fn look_up(&self, invocation: &Invocation, arguments: Arguments) -> Result<Found, StoreError> {
+        let (scopes, now) = (visible(&invocation.principal, invocation.place), invocation.now);
+        let Arguments { query, what } = arguments;
+        let mut found = Found {
+            facts: Vec::new(),
+            people: Vec::new(),
+            said: Recollection { fragments: Vec::new(), means: Means::WordsAndMeaning },
+        };
+        if what != What::Messages {
+            let who = Who::SpokenOf(query.clone());
+            let people = self.memory.store.read(LookUp { scopes: scopes.clone(), who, now }).await?;
+            found.people = match people {
+                Ok(people) => people.into_iter().take(PEOPLE_MAX).collect(),
+                Err(PeopleError::Store(error)) => return Err(error),
+                // Whom the words do not name clearly is found by the facts about them.
+                Err(_unclear) => Vec::new(),
+            };
+            let matching = MatchingFacts { scopes: scopes.clone(), query: query.clone(), limit: LIMIT, now };
+            found.facts = self.memory.store.read(matching).await?;
+            let on_card =
+                |fact: &Fact| found.people.iter().any(|card| card.facts.iter().any(|known| known.id == fact.id));
+            found.facts.retain(|fact| !on_card(fact));
+        }
+        if what != What::Facts {
+            let limits = RecallLimits { fragments: LIMIT + 1, tokens: TOKENS, ..self.memory.limits };
+            let question = Question { text: query, scopes, window: None, limits, now };
+            found.said = self.memory.recall(&question).await?;
+            // The message that made the model look has the words as well, and tells it nothing.
+            let asking = self.memory.store.read(SaidIn { run: invocation.run }).await?;
+            found.said.fragments.retain(|fragment| !asking.contains(&fragment.memory));
+        }
+        Ok(found)
+    }
+
+    /// What is found and used matters more from now on; where that cannot be noted, it was found all the same.
+    async fn mark(&self, found: &Found, at: Timestamp) {
+        let on_cards = found.people.iter().flat_map(|card| &card.facts).map(|fact| fact.id);
+        let facts: Vec<_> = found.facts.iter().map(|fact| fact.id).chain(on_cards).collect();
+        if facts.is_empty() {
+            return;
+        }
+        if let Err(error) = self.memory.store.write(MarkUsed { facts, at }).await {
+            tracing::warn!(%error, "recall.unmarked: what was looked up could not be marked as used");
+        }
+    }
+
+    fn show(&self, found: &Found, invocation: &Invocation) -> String {
+        let today = invocation.now.to_zoned(self.memory.zone.clone()).date();
+        let people = found.people.iter().map(|found| card(found, today, &self.memory.zone));
+        let facts = found.facts.iter().map(|fact| self.fact(fact));
+        let said = found.said.fragments.iter().map(|fragment| self.fragment(fragment, &invocation.principal.name));
+        let mut lines: Vec<String> = people.chain(facts).chain(said).collect();
+        if lines.is_empty() {
+            lines.push("Nothing found.".to_owned());
+        }
+        if let Some(why) = self.degraded(found.said.means) {
+            lines.push(why);
+        }
+        lines.join("\n")
+    }
+
+    fn fact(&self, fact: &Fact) -> String {
+        let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
+        // A key that only begins the value says nothing more.
+        let named = fact.value.to_lowercase().starts_with(&fact.key.to_lowercase());
+        let about = if named { String::new() } else { format!("{}: ", line(&fact.key, SHOWN_MAX)) };
+        let disputed = if fact.rival_of.is_some() { "; disputed" } else { "" };
+        format!("- {about}{} ({}{disputed})", line(&fact.value, SHOWN_MAX), day(at, &self.memory.zone))
+    }
+
+    fn fragment(&self, fragment: &Fragment, asker: &str) -> String {
+        let speaker =
+            if fragment.speaker == asker { String::new() } else { format!(", {}", line(&fragment.speaker, 80)) };
+        let before = fragment.before.as_deref().map(|before| format!(" (after: \"{}\")", line(before, BEFORE_MAX)));
+        let (day, text) = (day(fragment.at, &self.memory.zone), line(&fragment.text, SHOWN_MAX));
+        format!("- {day}{speaker}: \"{text}\"{}", before.unwrap_or_default())
+    }
+
+    /// Says so where memory goes by words alone and should not.
+    fn degraded(&self, means: Means) -> Option<String> {
+        let standing = self.memory.nearby.standing();
+        let wanted = matches!(standing, Standing::Starting { .. } | Standing::Degraded { .. });
+        (means == Means::Words && wanted)
+            .then(|| "(Looked for by words alone for now: say it in other words if something is missing.)".to_owned())
+    }
+}
+
+#[async_trait]
+impl Tool for RecallTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        let arguments: Arguments = match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(arguments) => arguments,
+            Err(outcome) => return outcome,
+        };
+        match self.look_up(&invocation, arguments).await {
+            Ok(found) => {
+                self.mark(&found, invocation.now).await;
+                remembered(self.show(&found, &invocation), found.taints())
+            }
+            Err(error) => Outcome::of_store(&error, format!("The memory could not be searched: {error}.")),
+        }
+    }
+}

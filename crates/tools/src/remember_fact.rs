@@ -1,0 +1,136 @@
+//! `remember_fact`: keeps what the person wants kept.
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::keeping::{Audience, end_of, scope};
+use crate::registry::{parse, spec_of};
+use crate::{Invocation, Outcome, Tool, ToolSpec};
+use hob_core::domain::principal::Role;
+use hob_core::domain::tools::{Risk, ToolFacts};
+use hob_core::policy::restricted::may_keep;
+use hob_memory::facts::keep::Remembered;
+use hob_memory::facts::{Remember, holds_until};
+use hob_memory::people::change::{Tell, Told, Whose};
+use hob_store::Store;
+
+/// The longest category, key or value, in characters.
+const CHARS_MAX: usize = 2_000;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// What it is about, broadly: `person`, `preference`, `home`, `work`, `general` …
+    category: String,
+    /// What it is about, in a few words: `door code`, or with `about`, `birthday`. The same key again replaces the value.
+    key: String,
+    /// What is to be remembered.
+    value: String,
+    /// Which person it is about, if not the user: their name, or who they are (`my sister`).
+    about: Option<String>,
+    /// For whom it is kept: `me`, in a group those in it; `everyone` in the house, only if the user asks for that.
+    #[serde(default, rename = "for")]
+    audience: Audience,
+    /// The last day on which it holds, if it ends: 2027-05-03.
+    until: Option<String>,
+    /// Set it only if the user asked for just that to be remembered, and it is about health, money, politics or religion.
+    #[serde(default)]
+    sensitive: bool,
+}
+
+/// The tool. Remembering the same thing twice leaves one fact: it is idempotent.
+pub struct RememberFact {
+    spec: ToolSpec,
+    store: Store,
+    zone: TimeZone,
+}
+
+impl RememberFact {
+    /// Remembers in `store`; days are those of `zone`.
+    #[must_use]
+    pub fn new(store: Store, zone: TimeZone) -> Self {
+        let about =
+            "Remembers a fact about the user, somebody they know, or the household, for all later conversations.";
+        let spec = spec_of::<Arguments>("remember_fact", about, true).of("memory", Role::User);
+        let facts = ToolFacts { changes: true, risk: Risk::Write, ..spec.facts };
+        Self { spec: ToolSpec { facts, ..spec }, store, zone }
+    }
+
+    /// What is to be kept, or why it is not.
+    fn statement(&self, invocation: &Invocation, arguments: Arguments) -> Result<Tell, Outcome> {
+        let clean = |text: &str| text.trim().to_owned();
+        let (category, key, value) =
+            (clean(&arguments.category).to_lowercase(), clean(&arguments.key), clean(&arguments.value));
+        if [&category, &key, &value].iter().any(|text| text.is_empty() || text.chars().count() > CHARS_MAX) {
+            return Err(Outcome::Error(format!("category, key and value need 1 to {CHARS_MAX} characters each.")));
+        }
+        let scope = scope(invocation, arguments.audience)?;
+        may_keep(&format!("{category} {key}"), scope, arguments.sensitive)
+            .map_err(|restriction| Outcome::Error(restriction.to_string()))?;
+        let valid_until = match arguments.until.as_deref().map(str::trim).filter(|until| !until.is_empty()) {
+            Some(until) => Some(end_of(until, invocation.now, &self.zone)?),
+            None => holds_until(&value, invocation.now, &self.zone),
+        };
+        let (user, run, at) = (invocation.principal.user, invocation.run, invocation.now);
+        let taint = invocation.taint.clone();
+        Ok(Tell {
+            whose: Whose { scope, caller: invocation.principal.clone(), place: invocation.place },
+            about: arguments.about.map(|about| clean(&about)).filter(|about| !about.is_empty()),
+            adds: true,
+            fact: Remember { scope, user, category, key, value, person: None, valid_until, run, taint, at },
+            today: at.to_zoned(self.zone.clone()).date(),
+        })
+    }
+}
+
+/// What came of it, for the model.
+pub(super) fn told(told: &Told, key: &str, value: &str, audience: Audience) -> String {
+    let of = told.person.as_ref().map_or(String::new(), |person| format!("{}: ", person.name));
+    let everyone = if audience == Audience::Everyone { ", for everyone" } else { "" };
+    let what = format!("{of}{key}: {value}");
+    let kept = match &told.fact {
+        Remembered::Known { settled: None, .. } => format!("Known already: {what}{everyone}."),
+        Remembered::Rival { current, .. } => format!("Remembered beside what is known ({current}): {what}{everyone}."),
+        Remembered::Past { .. } => format!("Remembered as what was once so: {what}{everyone}."),
+        Remembered::New { .. } | Remembered::Superseded { .. } | Remembered::Known { .. } => match told.fact.before() {
+            Some(before) => format!("Remembered{everyone}: {what} (before: {before})."),
+            None => format!("Remembered{everyone}: {what}."),
+        },
+    };
+    match (&told.person, &told.added) {
+        (Some(person), Some(near)) if near.is_empty() => format!("{kept} {} is new.", person.name),
+        (Some(person), Some(near)) => format!(
+            "{kept} {} is new. Names like it: {}; if that is the same person, merge them with manage_people.",
+            person.name,
+            near.join(", ")
+        ),
+        _ => kept,
+    }
+}
+
+#[async_trait]
+impl Tool for RememberFact {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        let arguments: Arguments = match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(arguments) => arguments,
+            Err(outcome) => return outcome,
+        };
+        let audience = arguments.audience;
+        let tell = match self.statement(&invocation, arguments) {
+            Ok(tell) => tell,
+            Err(outcome) => return outcome,
+        };
+        let (key, value) = (tell.fact.key.clone(), tell.fact.value.clone());
+        match self.store.write(tell).await {
+            Ok(Ok(done)) => Outcome::Text(told(&done, &key, &value, audience)),
+            Ok(Err(refused)) => Outcome::Error(refused.to_string()),
+            Err(error) => Outcome::of_store(&error, format!("Could not be remembered: {error}.")),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Where programs run that nobody vouches for: walls around what they may read, write, call and use.
+//!
+//! Landlock holds the file system and TCP, seccomp the system calls, resource limits the rest. Where the kernel lets Hob make
+//! namespaces (or bubblewrap may), a program sees no other processes, and ends with all it started, whatever it did to get away.
+//! What holds is found out at the start, by trying ([`Sandbox::probe`]).
+//!
+//! Never: fewer walls than were told of; a program whose walls fail is not run.
+//! Start at [`Sandbox::probe`], then [`Sandbox::vector`]; the other side is [`inside`].
+
+mod attempt;
+mod calls;
+pub mod confined;
+mod furnish;
+pub mod inside;
+mod layout;
+pub mod own;
+pub mod private;
+pub mod probe;
+pub mod removal;
+pub mod spec;
+mod walls;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::sandbox::spec::{Overlay, Reach, Spec, Stage, Trial};
+
+/// What holds here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Strength {
+    /// Everything.
+    Full {
+        /// Whose namespaces they are; none: there are none, and Landlock alone holds.
+        namespaces: Option<Namespaces>,
+    },
+    /// Not everything.
+    Partial {
+        /// What does not hold, in words for people.
+        missing: Vec<String>,
+        /// As above.
+        namespaces: Option<Namespaces>,
+    },
+    /// Nothing.
+    None {
+        /// Why not, in words for people.
+        why: String,
+    },
+}
+
+/// Who makes the namespaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Namespaces {
+    /// Hob itself.
+    Own,
+    /// This bubblewrap.
+    Bubblewrap(PathBuf),
+}
+
+impl fmt::Display for Strength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = |namespaces: &Option<Namespaces>| match namespaces {
+            Some(Namespaces::Own) => "Landlock, seccomp, namespaces",
+            Some(Namespaces::Bubblewrap(_)) => "Landlock, seccomp, bubblewrap",
+            None => "Landlock, seccomp",
+        };
+        match self {
+            Self::Full { namespaces } => write!(f, "commands are confined ({})", by(namespaces)),
+            Self::Partial { missing, namespaces } => {
+                let (by, missing) = (by(namespaces), missing.join("; "));
+                write!(f, "commands are confined in part ({by}), so each must be approved: {missing}")
+            }
+            Self::None { why } => write!(f, "commands cannot be confined, so each must be approved: {why}"),
+        }
+    }
+}
+
+/// How Hob confines programs here.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    program: Arc<Path>,
+    strength: Arc<Strength>,
+    overlays: bool,
+}
+
+impl Sandbox {
+    /// None at all.
+    #[must_use]
+    pub fn none(why: &str) -> Self {
+        Self {
+            program: Path::new("").into(),
+            strength: Arc::new(Strength::None { why: why.to_owned() }),
+            overlays: false,
+        }
+    }
+
+    /// What holds.
+    #[must_use]
+    pub fn strength(&self) -> &Strength {
+        &self.strength
+    }
+
+    /// May programs be run in it at all?
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        !matches!(*self.strength, Strength::None { .. })
+    }
+
+    /// Does everything hold that a command is trusted with?
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        matches!(*self.strength, Strength::Full { .. })
+    }
+
+    /// Hob's own program, as a program finds it that runs within namespaces.
+    #[must_use]
+    pub fn program_within(&self) -> &Path {
+        if self.ends_all() { Path::new(layout::PROGRAM) } else { &self.program }
+    }
+
+    /// Do programs end with all that they started, whatever that did to get away?
+    #[must_use]
+    pub fn ends_all(&self) -> bool {
+        self.namespaces().is_some()
+    }
+
+    /// Can programs work in a copy of a folder, so that what they change can be looked at first?
+    #[must_use]
+    pub fn overlays(&self) -> bool {
+        self.overlays
+    }
+
+    fn namespaces(&self) -> Option<&Namespaces> {
+        match &*self.strength {
+            Strength::Full { namespaces } | Strength::Partial { namespaces, .. } => namespaces.as_ref(),
+            Strength::None { .. } => None,
+        }
+    }
+
+    /// What this process is to run so that `vector` runs within the walls, and ends with this process. None: there is no sandbox.
+    #[must_use]
+    pub fn vector(&self, room: &Room, vector: &[String]) -> Option<Vec<OsString>> {
+        self.is_there().then(|| {
+            let mut all = way_in(&self.program, self.namespaces(), room, None);
+            all.extend(vector.iter().map(OsString::from));
+            all
+        })
+    }
+}
+
+/// What a program may reach, and the folder that is its alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Room {
+    /// What it may reach.
+    pub reach: Reach,
+    /// The folders whose copies it works in; only where [`Sandbox::overlays`] says so.
+    pub overlays: Vec<Overlay>,
+    /// The folder for what it keeps for a moment; whoever runs it makes and deletes it.
+    pub temporary: PathBuf,
+}
+
+/// The arguments that come before the program's own.
+fn way_in(program: &Path, namespaces: Option<&Namespaces>, room: &Room, trial: Option<Trial>) -> Vec<OsString> {
+    let stage = if namespaces.is_some() { Stage::Outer } else { Stage::Bare };
+    let bubblewrap = match namespaces {
+        Some(Namespaces::Bubblewrap(program)) => Some(program.clone()),
+        Some(Namespaces::Own) | None => None,
+    };
+    let Room { reach, overlays, temporary } = room.clone();
+    let (parent, own) = (std::process::id(), program.to_owned());
+    let spec = Spec { stage, parent, program: own, bubblewrap, lifeline: None, reach, temporary, overlays, trial };
+    let mut all: Vec<OsString> = vec![program.into(), OsString::from(inside::ENTRY)];
+    // Of paths, numbers and words JSON can always be made.
+    all.extend(serde_json::to_string(&spec).map(OsString::from));
+    all
+}

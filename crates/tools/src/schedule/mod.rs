@@ -1,0 +1,157 @@
+//! `schedule`: what is to be done later, once or again and again (row N13).
+//!
+//! Never: a run started from here. What is due, the router begins.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::sync::Notify;
+
+use crate::keeping::remembered;
+use crate::registry::{parse, spec_of};
+use crate::schedule::change::{Alter, Change, Changed, List, Make, Viewer};
+use crate::schedule::made::{Maker, Wish};
+use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use hob_core::domain::ids::ScheduleId;
+use hob_core::domain::origin::Taint;
+use hob_core::domain::principal::Role;
+use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
+use hob_store::error::StoreError;
+use hob_store::{Statement, Store};
+
+pub mod change;
+pub mod made;
+pub mod shown;
+#[cfg(test)]
+mod tests;
+
+/// So late it may be run, in seconds, unless the config says otherwise.
+pub const GRACE_SECS: i64 = 3_600;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Create,
+    List,
+    Pause,
+    Resume,
+    Delete,
+    RunNow,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    action: Action,
+    /// create: `weekdays at 8:30`, `in 2h`, `every other Friday at 17:00`, or cron.
+    when: Option<String>,
+    /// create: what to do then, complete in itself.
+    task: Option<String>,
+    /// create: IANA zone, if not the household's.
+    zone: Option<String>,
+    /// Which, by its number in the list.
+    id: Option<i64>,
+}
+
+/// The tool. Made again, the same call changes nothing more.
+pub struct ScheduleTool {
+    spec: ToolSpec,
+    store: Store,
+    zone: TimeZone,
+    alarm: Arc<Notify>,
+}
+
+impl ScheduleTool {
+    /// Keeps schedules in `store`; without a word about it they go by `zone`. `alarm` is rung when one has changed.
+    #[must_use]
+    pub fn new(store: Store, zone: TimeZone, alarm: Arc<Notify>) -> Self {
+        let about = "Has something done later, once or again and again; reminders too.";
+        let spec = spec_of::<Fields>("schedule", about, true).of("schedules", Role::User);
+        let facts = ToolFacts { changes: true, risk: Risk::Write, ..spec.facts };
+        Self { spec: spec.with(facts), store, zone, alarm }
+    }
+
+    async fn act(&self, invocation: &Invocation, fields: Fields) -> Result<Outcome, Outcome> {
+        let viewer = Viewer {
+            principal: invocation.principal.clone(),
+            conversation: invocation.destination.conversation.clone(),
+        };
+        let now = invocation.now;
+        let (change, did) = match fields.action {
+            Action::Create => return self.create(invocation, fields).await.map(Outcome::Text),
+            Action::List => {
+                let (text, taint) = self.store.read(List { viewer, now }).await.map_err(failed)?;
+                return Ok(remembered(text, [taint]));
+            }
+            Action::Pause => (Change::Pause, "Paused"),
+            Action::Resume => (Change::Resume, "It goes on"),
+            Action::Delete => (Change::Remove, "Deleted"),
+            Action::RunNow if invocation.attempt > 1 => {
+                let told = "It may have been begun already: list the schedules, and ask again if it was not.";
+                return Err(Outcome::Error(told.to_owned()));
+            }
+            Action::RunNow => (Change::RunNow, "It is run now, beside its rule"),
+        };
+        let Some(id) = fields.id else {
+            return Err(Outcome::Error("This action needs `id`: list the schedules to see it.".to_owned()));
+        };
+        let changed = self.write(Alter { viewer, id: ScheduleId(id), change, now }).await?;
+        // Done twice, the second time finds nothing: that is what was wanted.
+        if change == Change::Remove && changed == Changed::Unknown && invocation.attempt > 1 {
+            return Ok(Outcome::Text("Deleted.".to_owned()));
+        }
+        let text = changed.told(did, now).map_err(Outcome::Error)?;
+        let taint = match &changed {
+            Changed::Done(row, _) => Taint::of_stored(Some(&row.taint)),
+            Changed::Unknown | Changed::NotTheirs | Changed::InConfig(_) | Changed::Over | Changed::TooMany => {
+                Taint::default()
+            }
+        };
+        Ok(remembered(text, [taint]))
+    }
+
+    async fn write<S: Statement<Output = Changed>>(&self, statement: S) -> Result<Changed, Outcome> {
+        let changed = self.store.write(statement).await.map_err(failed)?;
+        self.alarm.notify_one();
+        Ok(changed)
+    }
+
+    async fn create(&self, invocation: &Invocation, fields: Fields) -> Result<String, Outcome> {
+        let maker = Maker {
+            user: invocation.principal.user,
+            conversation: invocation.destination.conversation.clone(),
+            taint: invocation.taint.clone(),
+            call: Some((invocation.run, invocation.call.clone())),
+        };
+        let (wish, now) = (Wish { when: fields.when, task: fields.task, zone: fields.zone }, invocation.now);
+        let new = wish.shape(maker, (&self.zone, now)).map_err(|error| Outcome::Error(error.to_string()))?;
+        let made = self.write(Make { new, now }).await?;
+        made.told("Stored as", now).map_err(Outcome::Error)
+    }
+}
+
+fn failed(error: StoreError) -> Outcome {
+    Outcome::of_store(&error, format!("The schedules could not be reached: {error}."))
+}
+
+#[async_trait]
+impl Tool for ScheduleTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        let looks = invocation.arguments.get("action").and_then(serde_json::Value::as_str) == Some("list");
+        Assessment::usual(if looks { Risk::Read } else { Risk::Write })
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        let fields: Fields = match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(fields) => fields,
+            Err(outcome) => return outcome,
+        };
+        self.act(&invocation, fields).await.unwrap_or_else(|outcome| outcome)
+    }
+}

@@ -1,0 +1,183 @@
+//! The tool, through the registry, on a real file.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+use super::ScheduleTool;
+use crate::registry::Registry;
+use crate::{Invocation, Outcome};
+use hob_core::domain::ids::{CallId, UserId};
+use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::principal::Role;
+use hob_core::domain::tools::Risk;
+use hob_store::error::StoreError;
+use hob_store::{Pace, Statement, Store, Tx};
+
+struct Rows;
+
+#[async_trait]
+impl Statement for Rows {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        for row in [
+            "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0), (2, 'Bo', 'user', 0)",
+            "INSERT INTO sessions (id, key, channel, created_at) VALUES (7, '7', 'telegram', 0)",
+            "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance,
+               disposition, sent_at, received_at) VALUES (1, 7, 1, 'telegram', 'default', '7', '1', 'hi', 0, 'run', 0, 0)",
+            "INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (12, 7, 1, 1, 'running', 0)",
+        ] {
+            sqlx::query(row).execute(&mut *tx).await?;
+        }
+        Ok(())
+    }
+}
+
+struct Taints;
+
+#[async_trait]
+impl Statement for Taints {
+    type Output = Vec<String>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
+        Ok(sqlx::query_scalar("SELECT taint FROM schedules ORDER BY id").fetch_all(&mut *tx).await?)
+    }
+}
+
+struct Home {
+    _dir: TempDir,
+    store: Store,
+    tools: Registry,
+    alarm: Arc<Notify>,
+}
+
+impl Home {
+    async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        store.write(Rows).await.unwrap();
+        let (alarm, zone) = (Arc::new(Notify::new()), TimeZone::get("Europe/Berlin").unwrap());
+        let tools = Registry::default().with(Arc::new(ScheduleTool::new(store.clone(), zone, Arc::clone(&alarm))));
+        Self { _dir: dir, store, tools, alarm }
+    }
+
+    async fn call(&self, invocation: Invocation) -> Result<String, String> {
+        assert_eq!(self.tools.misfit("schedule", &invocation.arguments), None);
+        match self.tools.get("schedule").unwrap().call(invocation).await {
+            Outcome::Text(text) => Ok(text),
+            Outcome::Error(text) => Err(text),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// The nth call of Ada's run, on a Saturday at noon.
+fn nth(index: usize, arguments: Value) -> Invocation {
+    let call = CallId::new(1, index);
+    Invocation { call, now: "2026-11-21T12:00:00Z".parse().unwrap(), ..Invocation::trial(arguments) }
+}
+
+fn create(when: &str, task: &str) -> Value {
+    json!({"action": "create", "when": when, "task": task})
+}
+
+#[tokio::test]
+async fn n13_the_answer_is_what_was_stored() {
+    let home = Home::new().await;
+    let made = home.call(nth(0, create("weekdays at 8:30", "Tell the weather."))).await;
+    insta::assert_snapshot!(made.unwrap(), @"
+    Stored as:
+    1. on weekdays at 08:30 (Europe/Berlin): Tell the weather.
+       next: Mon 2026-11-23 08:30 +01:00, Tue 2026-11-24 08:30 +01:00, Wed 2026-11-25 08:30 +01:00
+    ");
+    home.alarm.notified().await;
+    let elsewhere = json!({"action": "create", "when": "in 2h", "task": "Call.", "zone": "Asia/Tokyo"});
+    insta::assert_snapshot!(home.call(nth(1, elsewhere)).await.unwrap(), @"
+    Stored as:
+    2. on 21 November 2026 at 23:00 (Asia/Tokyo): Call.
+       next: Sat 2026-11-21 23:00 +09:00
+    ");
+    insta::assert_snapshot!(home.call(nth(2, json!({"action": "pause", "id": 1}))).await.unwrap(), @"
+    Paused:
+    1. [paused] on weekdays at 08:30 (Europe/Berlin): Tell the weather.
+    ");
+    insta::assert_snapshot!(home.call(nth(3, json!({"action": "list"}))).await.unwrap(), @"
+    1. [paused] on weekdays at 08:30 (Europe/Berlin): Tell the weather.
+    2. on 21 November 2026 at 23:00 (Asia/Tokyo): Call.
+       next: Sat 2026-11-21 23:00 +09:00
+    ");
+    assert!(home.call(nth(4, json!({"action": "delete", "id": 2}))).await.unwrap().starts_with("Deleted"));
+    assert!(home.call(nth(5, json!({"action": "delete", "id": 2}))).await.unwrap_err().contains("no such schedule"));
+    let again = Invocation { attempt: 2, ..nth(4, json!({"action": "delete", "id": 2})) };
+    assert_eq!(home.call(again).await.unwrap(), "Deleted.");
+}
+
+#[tokio::test]
+async fn n13_the_same_call_makes_one() {
+    let home = Home::new().await;
+    let first = home.call(nth(0, create("every day at 9", "x"))).await.unwrap();
+    let again = Invocation { attempt: 2, ..nth(0, create("every day at 9", "x")) };
+    assert_eq!(home.call(again).await.unwrap(), first);
+    assert!(home.call(nth(1, create("every day at 9", "x"))).await.unwrap().contains("2. every day"));
+}
+
+#[tokio::test]
+async fn n13_what_cannot_be_is_refused_and_nothing_stored() {
+    let home = Home::new().await;
+    for (arguments, why) in [
+        (create("on 31 February at 9", "x"), "Not stored: that day does not exist."),
+        (create("today at 9", "x"), "Not stored: that time is past."),
+        (create("", "x"), "To create one, `when` is needed."),
+        (create("every day at 9", " "), "To create one, `task` is needed."),
+        (
+            json!({"action": "create", "when": "every day at 9", "task": "x", "zone": "Mars/Base"}),
+            "There is no time zone \"Mars/Base\". Write it like `Europe/Berlin`.",
+        ),
+        (json!({"action": "pause"}), "This action needs `id`: list the schedules to see it."),
+        (json!({"action": "pause", "id": 9}), "There is no such schedule. List them to see their numbers."),
+    ] {
+        assert_eq!(home.call(nth(0, arguments)).await, Err(why.to_owned()));
+    }
+    let unclear = home.call(nth(0, create("when it rains", "x"))).await.unwrap_err();
+    assert!(unclear.contains("weekdays at 8:30") && unclear.contains("cron"), "{unclear}");
+    assert_eq!(home.call(nth(0, json!({"action": "list"}))).await.unwrap(), "Nothing is scheduled.");
+}
+
+#[tokio::test]
+async fn n13_n4_ones_own_are_ones_own() {
+    let home = Home::new().await;
+    home.call(nth(0, create("every day at 9", "Ada's secret"))).await.unwrap();
+    let bo = |arguments: Value, role: Role| {
+        let mut invocation = nth(1, arguments);
+        invocation.principal.user = UserId(2);
+        invocation.principal.role = role;
+        invocation
+    };
+    let list = || json!({"action": "list"});
+    assert_eq!(home.call(bo(list(), Role::User)).await.unwrap(), "Nothing is scheduled.");
+    assert!(home.call(bo(json!({"action": "delete", "id": 1}), Role::User)).await.is_err());
+    assert!(home.call(bo(list(), Role::Admin)).await.unwrap().contains("for: Ada"));
+    // In a group it is nobody's business, not even for whom it is.
+    let mut hall = nth(2, list());
+    hall.destination.conversation.chat = "-5".to_owned();
+    assert_eq!(home.call(hall).await.unwrap(), "Nothing is scheduled.");
+    assert!(home.call(bo(json!({"action": "pause", "id": 1}), Role::Admin)).await.is_ok());
+}
+
+#[tokio::test]
+async fn n6_what_its_run_had_read_goes_along() {
+    let home = Home::new().await;
+    let taint = Taint::from_iter([Source::new(Origin::Web, "https://a.example")]);
+    home.call(Invocation { taint: taint.clone(), ..nth(0, create("in 2h", "x")) }).await.unwrap();
+    let stored = home.store.read(Taints).await.unwrap();
+    assert_eq!(serde_json::from_str::<Taint>(&stored[0]).unwrap(), taint);
+    let tool = home.tools.get("schedule").unwrap();
+    let assessed = async |arguments| tool.assess(&nth(0, arguments), &|_| false).await.risk;
+    assert_eq!(assessed(create("in 2h", "x")).await, Risk::Write);
+    assert_eq!(assessed(json!({"action": "list"})).await, Risk::Read);
+}

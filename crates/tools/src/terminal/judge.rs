@@ -1,0 +1,42 @@
+//! What is to be known of a command before it runs: what its text says ([`hob_core::policy::shell`]), and whether what it does can
+//! be looked at afterwards.
+
+use crate::desk::Desk;
+use crate::terminal::scope;
+use hob_core::domain::tools::{Assessment, Grade, Risk};
+use hob_core::policy::shell::{self, Verdict};
+
+/// What a command would do; one in the foreground can work in a draft.
+pub(super) fn judge(desk: &Desk, command: &str, network: bool, foreground: bool) -> Assessment {
+    let verdict = shell::assess(command);
+    if let Verdict::Refused { why } = verdict {
+        return Assessment { grade: Grade::Refused, reasons: vec![why], ..Assessment::usual(Risk::Execute) };
+    }
+    let (sandbox, granted) = (&desk.confined.sandbox, desk.confined.reach.network);
+    let mut known =
+        Assessment { contained: desk.holds() && foreground && !network && !granted, ..Assessment::default() };
+    if !sandbox.is_whole() {
+        raise(&mut known, Grade::High, format!("Here {}", sandbox.strength()));
+    }
+    if network && !granted {
+        raise(&mut known, Grade::High, "It asks for the network".to_owned());
+    }
+    if let Verdict::Asks { programs } = verdict {
+        known.risk = Risk::Execute;
+        if !(desk.holds() && foreground) {
+            let named = if programs.is_empty() { "it".to_owned() } else { programs.join(", ") };
+            let why = format!("What {named} changes is in the workspace at once and cannot be undone");
+            raise(&mut known, Grade::Medium, why);
+        }
+    }
+    if network || granted {
+        known.risk = known.risk.max(Risk::Send);
+    }
+    known.always = scope::of(command);
+    known
+}
+
+fn raise(known: &mut Assessment, to: Grade, why: String) {
+    known.grade = known.grade.max(to);
+    known.reasons.push(why);
+}

@@ -1,0 +1,50 @@
+//! A SearXNG of one's own: JSON, if its owner lets it answer so.
+
+use serde::Deserialize;
+
+use crate::web_search::{Found, Hit, shown_url};
+
+#[derive(Deserialize)]
+struct Reply {
+    results: Vec<Entry>,
+    #[serde(default)]
+    unresponsive_engines: Vec<(String, String)>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(default)]
+    title: String,
+    url: String,
+    content: Option<String>,
+}
+
+/// What it answers.
+#[must_use]
+pub fn read(status: u16, body: &str) -> Found {
+    match status {
+        200 => match serde_json::from_str::<Reply>(body) {
+            Ok(reply) => hits(reply),
+            Err(error) => Found::Refused(format!("SearXNG's answer cannot be read: {error}.")),
+        },
+        403 => Found::Refused(
+            "SearXNG does not answer in JSON: its owner has to name `json` under `search.formats` in its settings."
+                .to_owned(),
+        ),
+        429 | 500..=599 => Found::Busy(format!("SearXNG answers {status}.")),
+        status => Found::Refused(format!("SearXNG answers {status}.")),
+    }
+}
+
+fn hits(reply: Reply) -> Found {
+    if reply.results.is_empty() && !reply.unresponsive_engines.is_empty() {
+        let silent: Vec<String> =
+            reply.unresponsive_engines.iter().take(5).map(|(engine, why)| format!("{engine}: {why}")).collect();
+        return Found::Busy(format!("SearXNG found nothing, as engines do not answer it ({}).", silent.join(", ")));
+    }
+    let hit = |entry: Entry| {
+        let url = shown_url(&entry.url)?;
+        Some(Hit { title: entry.title, url, snippet: entry.content.unwrap_or_default() })
+    };
+    Found::Hits(reply.results.into_iter().filter_map(hit).collect())
+}

@@ -1,0 +1,226 @@
+//! The side of the page that shows: a chunk is delivered once its row is there to be read, and replies grow in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use hob_core::domain::channel::{Channel, FetchError, Progress};
+use hob_core::domain::clock::Clock;
+use hob_core::domain::health::{ChannelHealth, Liveness};
+use hob_core::domain::ids::RunId;
+use hob_core::domain::inbound::{Attachment, ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+
+/// A reply longer than this grows no further to be seen, until it is there whole.
+const GROWING_BYTES_MAX: usize = 1 << 20;
+
+/// What happens in one conversation, for whoever watches it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scene {
+    /// Something has changed in the database: so many times.
+    pub changes: u64,
+    /// The reply that is being written.
+    pub growing: Option<(RunId, Arc<str>)>,
+}
+
+/// The page, as the outbox sees it.
+pub struct Page {
+    clock: Arc<dyn Clock>,
+    scenes: Mutex<BTreeMap<String, watch::Sender<Scene>>>,
+    uploads: Mutex<BTreeMap<String, Vec<u8>>>,
+    heard_at: Mutex<Option<Timestamp>>,
+}
+
+/// Hears of what happens in a conversation, for as long as it is there.
+pub struct Watch {
+    page: Arc<Page>,
+    chat: String,
+    /// There until the end.
+    scene: Option<watch::Receiver<Scene>>,
+}
+
+impl Watch {
+    /// What is to be seen now; what changes after this is news.
+    pub fn look(&mut self) -> Scene {
+        self.scene.as_mut().map(|scene| scene.borrow_and_update().clone()).unwrap_or_default()
+    }
+
+    /// Until something has changed since the last look.
+    pub async fn changed(&mut self) {
+        // The page keeps a scene for as long as somebody watches it: there is always one, and it does not end.
+        if let Some(scene) = &mut self.scene
+            && scene.changed().await.is_ok()
+        {
+            return;
+        }
+        std::future::pending().await
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // First it watches no more, then the page looks whether anybody still does.
+        self.scene = None;
+        self.page.left(&self.chat);
+    }
+}
+
+/// The conversation of this id.
+#[must_use]
+pub fn conversation(chat: &str) -> Conversation {
+    Conversation { channel: ChannelKind::Web, account: DEFAULT_ACCOUNT.to_owned(), chat: chat.to_owned(), thread: None }
+}
+
+impl Page {
+    /// A page that nobody watches yet.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, scenes: Mutex::default(), uploads: Mutex::default(), heard_at: Mutex::default() }
+    }
+
+    fn scenes(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<Scene>>> {
+        // Each change leaves the map whole.
+        self.scenes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn uploads(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
+        self.uploads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hears of what happens in a conversation from now on.
+    #[must_use]
+    pub fn watch(self: &Arc<Self>, chat: &str) -> Watch {
+        let scene = self.scenes().entry(chat.to_owned()).or_default().subscribe();
+        Watch { page: Arc::clone(self), chat: chat.to_owned(), scene: Some(scene) }
+    }
+
+    /// Whoever watched is gone: what nobody watches is forgotten, unless a reply grows there.
+    fn left(&self, chat: &str) {
+        let mut scenes = self.scenes();
+        if scenes.get(chat).is_some_and(|scene| scene.receiver_count() == 0 && scene.borrow().growing.is_none()) {
+            scenes.remove(chat);
+        }
+    }
+
+    /// Something about this conversation was committed.
+    pub fn changed(&self, chat: &str) {
+        self.show(chat, |scene| scene.changes += 1);
+    }
+
+    /// Somebody wrote here.
+    pub fn heard(&self) {
+        *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.clock.now());
+    }
+
+    fn show(&self, chat: &str, change: impl FnOnce(&mut Scene)) {
+        let mut scenes = self.scenes();
+        let scene = scenes.entry(chat.to_owned()).or_default();
+        scene.send_modify(change);
+        if scene.receiver_count() == 0 && scene.borrow().growing.is_none() {
+            scenes.remove(chat);
+        }
+    }
+
+    /// Keeps what was uploaded until it is fetched with its message.
+    pub fn keep(&self, id: &str, bytes: Vec<u8>) {
+        self.uploads().insert(id.to_owned(), bytes);
+    }
+
+    /// What was uploaded is not needed any more.
+    pub fn drop_upload(&self, id: &str) {
+        self.uploads().remove(id);
+    }
+}
+
+#[async_trait]
+impl Channel for Page {
+    fn address(&self) -> (ChannelKind, &str) {
+        (ChannelKind::Web, DEFAULT_ACCOUNT)
+    }
+
+    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        self.show(&message.destination.conversation.chat, |scene| {
+            scene.changes += 1;
+            // What it grew into stands there now; words of a tool end no reply.
+            if scene.growing.as_ref().is_some_and(|(run, _)| Some(*run) == message.run) {
+                scene.growing = None;
+            }
+        });
+        Ok(Receipt { external_id: Some(message.id.0.to_string()) })
+    }
+
+    async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
+        let bytes = self.uploads().get(&attachment.handle).cloned();
+        let bytes = bytes.ok_or_else(|| FetchError("it is not there any more".to_owned()))?;
+        if bytes.len() as u64 > bytes_max {
+            return Err(FetchError(format!("it is larger than {bytes_max} bytes")));
+        }
+        Ok(bytes)
+    }
+
+    fn progress(&self, destination: &Destination, run: RunId, progress: &Progress) {
+        self.show(&destination.conversation.chat, |scene| match progress {
+            Progress::Delta(more) => {
+                let before = scene.growing.take().filter(|(of, _)| *of == run).map(|(_, text)| text);
+                let before = before.unwrap_or_default();
+                let fits = before.len() + more.len() <= GROWING_BYTES_MAX;
+                // What does not fit any more leaves it as it is: it must not begin anew from its middle.
+                let text = if fits { Arc::from([&*before, more].concat()) } else { before };
+                scene.growing = Some((run, text));
+            }
+            Progress::Restart => scene.growing = None,
+            // What was written before a call of a tool is no part of the reply either.
+            Progress::Working => {
+                scene.growing = None;
+                scene.changes += 1;
+            }
+            Progress::Waiting => scene.changes += 1,
+            Progress::Idle(_) => {
+                scene.growing = None;
+                scene.changes += 1;
+            }
+        });
+    }
+
+    fn health(&self) -> ChannelHealth {
+        let message_at = *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner);
+        ChannelHealth { message_at, ..ChannelHealth::plain(Liveness::Connected, self.clock.now()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hob_core::domain::clock::SystemClock;
+
+    fn grown(watch: &mut Watch) -> usize {
+        watch.look().growing.map_or(0, |(_, text)| text.len())
+    }
+
+    #[test]
+    fn n5_what_nobody_watches_is_forgotten() {
+        let page = Arc::new(Page::new(Arc::new(SystemClock)));
+        let (one, other) = (page.watch("k"), page.watch("k"));
+        drop(one);
+        assert_eq!(page.scenes().len(), 1);
+        drop(other);
+        assert!(page.scenes().is_empty());
+    }
+
+    #[test]
+    fn n5_a_reply_that_is_too_long_stays_as_far_as_it_was_seen() {
+        let page = Arc::new(Page::new(Arc::new(SystemClock)));
+        let mut watch = page.watch("k");
+        let place = Destination { conversation: conversation("k"), reply_to: None };
+        let say = |more: &str| page.progress(&place, RunId(1), &Progress::Delta(more.to_owned()));
+        say(&"a".repeat(GROWING_BYTES_MAX));
+        say("b");
+        say("c");
+        assert_eq!(grown(&mut watch), GROWING_BYTES_MAX, "it does not begin anew from its middle");
+        page.progress(&place, RunId(2), &Progress::Delta("d".to_owned()));
+        assert_eq!(grown(&mut watch), 1);
+    }
+}

@@ -1,0 +1,269 @@
+//! The API of the page's conversations.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Multipart, Path, Query, State};
+use axum::http::HeaderMap;
+use axum::response::IntoResponse;
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::chat::hand_in::FILES_MAX;
+use crate::chat::timeline::{ListChats, Look, Mark, PAGE, Part, Timeline};
+use crate::chat::{files, stream};
+use crate::door::visitor::{Owner, Visitor};
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::channel::Accepted;
+use hob_core::domain::inbound::Happening;
+
+/// Why a message is left as it is.
+const TOO_LATE: &str = "It is at work already, or the new words are none or too many: it stays as it is.";
+/// The longest id that a page may give.
+const ID_CHARS_MAX: usize = 64;
+
+/// The routes.
+pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
+    OpenApiRouter::new()
+        .routes(routes!(chats))
+        .routes(routes!(timeline, say))
+        .routes(routes!(edit, withdraw))
+        .routes(routes!(press))
+        .routes(routes!(events))
+        .merge(files::routes())
+}
+
+/// A conversation of the page.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct ChatEntry {
+    /// Its id.
+    id: String,
+    /// How it began.
+    title: String,
+    /// When somebody last wrote in it, in milliseconds since 1970.
+    at: Option<i64>,
+}
+
+/// The conversations of the page.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct ChatList {
+    /// The newest first.
+    chats: Vec<ChatEntry>,
+    /// Where to go on; none: that is all.
+    next: Option<i64>,
+}
+
+/// Which part of a list is wanted.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct From {
+    /// What `next` was.
+    before: Option<i64>,
+}
+
+/// The conversations that were held on the page.
+#[utoipa::path(get, path = "/api/chats", tag = "chat", params(From), responses((status = 200, body = ChatList), (status = 401, body = Problem)))]
+async fn chats(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Query(from): Query<From>,
+) -> Result<Json<ChatList>, Refused> {
+    let all = served.router.store.read(ListChats { before: from.before.unwrap_or(i64::MAX) }).await?;
+    let full = i64::try_from(all.len()).is_ok_and(|count| count >= PAGE);
+    let next = all.last().filter(|_| full).map(|last| last.session.0);
+    let entry = |chat: hob_store::web_chat::Chat| ChatEntry {
+        id: chat.key.strip_prefix("web:").unwrap_or(&chat.key).to_owned(),
+        title: chat.began_with.unwrap_or_default().lines().next().unwrap_or_default().chars().take(80).collect(),
+        at: chat.at,
+    };
+    Ok(Json(ChatList { chats: all.into_iter().map(entry).collect(), next }))
+}
+
+/// Which part of a conversation is wanted.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct PartOf {
+    /// What stands before this mark, `12-34`.
+    #[param(pattern = "^[0-9]{1,15}-[0-9]{1,15}$")]
+    before: Option<String>,
+}
+
+/// What was said in a conversation: the newest, or what stands before a mark.
+#[utoipa::path(get, path = "/api/chats/{chat}/messages", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), PartOf),
+    responses((status = 200, body = Timeline), (status = 401, body = Problem), (status = 422, body = Problem)))]
+async fn timeline(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Path(chat): Path<String>,
+    Query(part): Query<PartOf>,
+) -> Result<Json<Timeline>, Refused> {
+    let chat = named(chat)?;
+    let part = match part.before {
+        Some(mark) => {
+            Part::Before(Mark::parse(&mark).ok_or_else(|| Refused::Bad("before is no mark, such as 12-34".to_owned()))?)
+        }
+        None => Part::Newest,
+    };
+    Ok(Json(served.router.store.look(Look { chat, part }).await?))
+}
+
+/// What became of something that was sent.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Taken {
+    /// It was taken in before: sent twice, it counts once.
+    duplicate: bool,
+}
+
+impl Taken {
+    /// Of what Hob cares for in any case.
+    fn of(accepted: Accepted) -> Json<Self> {
+        Json(Self { duplicate: accepted == Accepted::Duplicate })
+    }
+
+    /// Of other words for a message, or its end: that comes too late for what is at work.
+    fn in_time(accepted: Accepted) -> Result<Json<Self>, Refused> {
+        match accepted {
+            Accepted::Ignored => Err(Refused::Conflict(TOO_LATE.to_owned())),
+            Accepted::Committed | Accepted::Duplicate => Ok(Self::of(accepted)),
+        }
+    }
+}
+
+/// A message, as a form: `id` (made by the sender, unique, so that sending again does no harm), `text`, and files as `file`.
+#[derive(Debug, utoipa::ToSchema)]
+#[expect(dead_code, reason = "it describes the form")]
+pub(crate) struct NewMessage {
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
+    id: String,
+    text: String,
+    #[schema(value_type = Vec<String>, format = Binary, required = false)]
+    file: Vec<Vec<u8>>,
+}
+
+/// Says something. What begins with `/` is a command. It is stored when this is answered.
+#[utoipa::path(post, path = "/api/chats/{chat}/messages", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")),
+    request_body(content = NewMessage, content_type = "multipart/form-data"),
+    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
+async fn say(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(chat): Path<String>,
+    mut form: Multipart,
+) -> Result<Json<Taken>, Refused> {
+    let chat = named(chat)?;
+    let (mut id, mut text, mut files) = (None, String::new(), Vec::new());
+    while let Some(field) = form.next_field().await.map_err(broken)? {
+        match field.name() {
+            Some("id") => id = Some(named(field.text().await.map_err(broken)?)?),
+            Some("text") => text = field.text().await.map_err(broken)?,
+            Some("file") if files.len() < FILES_MAX => {
+                let name = field.file_name().map(str::to_owned);
+                let name = name.ok_or_else(|| Refused::Bad("a file has a name".to_owned()))?;
+                files.push((name, field.bytes().await.map_err(broken)?.to_vec()));
+            }
+            Some("file") => return Err(Refused::TooBig(format!("{FILES_MAX} files in one message are the most"))),
+            Some(_) | None => {}
+        }
+    }
+    let id = id.ok_or_else(|| Refused::Bad("the message has no id".to_owned()))?;
+    if text.trim().is_empty() && files.is_empty() {
+        return Err(Refused::Bad("a message has words, or a file".to_owned()));
+    }
+    Ok(Taken::of(served.post(&chat, (id, text), files).await?))
+}
+
+fn broken(error: axum::extract::multipart::MultipartError) -> Refused {
+    match error.status() {
+        axum::http::StatusCode::PAYLOAD_TOO_LARGE => Refused::TooBig("it is too big".to_owned()),
+        _ => Refused::Bad(format!("the form cannot be read: {error}")),
+    }
+}
+
+/// Other words for a message that waits.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub(crate) struct NewText {
+    /// The words.
+    text: String,
+}
+
+/// Changes a message that waits its turn; what runs already is not touched.
+#[utoipa::path(put, path = "/api/chats/{chat}/messages/{id}", tag = "chat",
+    params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), ("id" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "what the sender called it")), request_body = NewText,
+    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
+async fn edit(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path((chat, id)): Path<(String, String)>,
+    Json(NewText { text }): Json<NewText>,
+) -> Result<Json<Taken>, Refused> {
+    let (chat, id) = (named(chat)?, named(id)?);
+    Taken::in_time(served.hand_in(&chat, (id, Happening::Edited { text }), Vec::new()).await?)
+}
+
+/// Takes back a message that waits its turn.
+#[utoipa::path(delete, path = "/api/chats/{chat}/messages/{id}", tag = "chat",
+    params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), ("id" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "what the sender called it")),
+    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
+async fn withdraw(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path((chat, id)): Path<(String, String)>,
+) -> Result<Json<Taken>, Refused> {
+    let (chat, id) = (named(chat)?, named(id)?);
+    Taken::in_time(served.hand_in(&chat, (id, Happening::Deleted), Vec::new()).await?)
+}
+
+/// A button that is pressed.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub(crate) struct Press {
+    /// Made by the sender, unique.
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
+    id: String,
+    /// The button's.
+    token: String,
+}
+
+/// Presses a button under one of Hob's questions.
+#[utoipa::path(post, path = "/api/chats/{chat}/presses", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), request_body = Press,
+    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
+async fn press(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(chat): Path<String>,
+    Json(Press { id, token }): Json<Press>,
+) -> Result<Json<Taken>, Refused> {
+    let (chat, id) = (named(chat)?, named(id)?);
+    Ok(Taken::of(served.hand_in(&chat, (format!("press:{id}"), Happening::Pressed { token }), Vec::new()).await?))
+}
+
+/// From where on a conversation is heard.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct Since {
+    /// A mark, `12-34`. Without it, and without `Last-Event-ID`: from now on.
+    since: Option<String>,
+}
+
+/// What happens in a conversation, as server-sent events: `message` (a `Message`; its id is a mark), `state` (what is at work
+/// or waits), `growing` (more of a reply that is being written), `gap` (look at the messages again).
+#[utoipa::path(get, path = "/api/chats/{chat}/events", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), Since),
+    responses((status = 200, content_type = "text/event-stream"), (status = 401, body = Problem)))]
+async fn events(
+    State(served): State<Arc<Served>>,
+    visitor: Visitor,
+    Path(chat): Path<String>,
+    Query(since): Query<Since>,
+    headers: HeaderMap,
+) -> Result<impl IntoResponse, Refused> {
+    let chat = named(chat)?;
+    let had = headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    let mark = stream::begin(&served.router, &chat, had.or(since.since.as_deref())).await?;
+    Ok(stream::watch(served, visitor, (chat, mark)))
+}
+
+/// An id that a page made: letters, digits, `-` and `_`.
+pub(crate) fn named(id: String) -> Result<String, Refused> {
+    let fits = !id.is_empty()
+        && id.len() <= ID_CHARS_MAX
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    if fits { Ok(id) } else { Err(Refused::Bad(format!("an id has at most {ID_CHARS_MAX} letters, digits, - and _"))) }
+}

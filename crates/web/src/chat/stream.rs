@@ -1,0 +1,175 @@
+//! What a browser hears of a conversation, as server-sent events.
+//!
+//! An event's id says how far its reader has come, so that a
+//! connection that broke goes on where it was, without a gap and without a message twice.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures::{Stream, stream};
+use serde::Serialize;
+use tokio::time::Instant;
+
+use crate::chat::channel::Watch;
+use crate::chat::timeline::{Look, Mark, Message, OpenRun, Part, Timeline};
+use crate::door::visitor::Visitor;
+use crate::served::Served;
+use hob_core::domain::ids::RunId;
+use hob_router::intake::Router;
+use hob_store::error::StoreError;
+
+/// What happens within this time is told together.
+const TOGETHER: Duration = Duration::from_millis(40);
+/// A conversation is looked at so often even if nobody has said that it changed.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// A connection on which nothing is said is shown to be alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// What is at work or waits, as told.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct StateEvent {
+    /// In order.
+    pub open: Vec<OpenRun>,
+}
+
+/// More of a reply that is being written.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct GrowingEvent {
+    /// Whose reply.
+    pub run: i64,
+    /// How much of it was told before, in UTF-16 units; zero: it begins anew.
+    pub at: usize,
+    /// What comes then.
+    pub text: String,
+}
+
+/// Watches a conversation for one browser.
+struct Watching {
+    served: Arc<Served>,
+    visitor: Visitor,
+    /// When it was last looked whether the visitor is still let in.
+    let_in: Instant,
+    chat: String,
+    scene: Watch,
+    mark: Mark,
+    open: Option<Vec<OpenRun>>,
+    told: Option<(RunId, Arc<str>)>,
+    is_first: bool,
+}
+
+/// What a visitor is told from `mark` on, until Hob stops or they are not let in any more.
+pub(super) fn watch(
+    served: Arc<Served>,
+    visitor: Visitor,
+    (chat, mark): (String, Mark),
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let (scene, let_in) = (served.page.watch(&chat), Instant::now());
+    let watching = Watching { served, visitor, let_in, chat, scene, mark, open: None, told: None, is_first: true };
+    let batches = stream::unfold(watching, |mut watching| async move {
+        let events = watching.next().await?;
+        Some((stream::iter(events.into_iter().map(Ok)), watching))
+    });
+    Sse::new(futures::StreamExt::flatten(batches)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+}
+
+impl Watching {
+    /// The next events, together; none: it is over.
+    async fn next(&mut self) -> Option<Vec<Event>> {
+        loop {
+            if !self.is_first {
+                tokio::select! {
+                    () = self.served.stop.cancelled() => return None,
+                    () = self.scene.changed() => {}
+                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                }
+                tokio::time::sleep(TOGETHER).await;
+            }
+            self.is_first = false;
+            if !self.is_let_in().await {
+                return None;
+            }
+            let scene = self.scene.look();
+            let look = Look { chat: self.chat.clone(), part: Part::After(self.mark) };
+            let mut events = match self.served.router.store.look(look).await {
+                Ok(timeline) => self.said(timeline),
+                Err(error) => {
+                    tracing::warn!(%error, "a conversation cannot be read for the page");
+                    Vec::new()
+                }
+            };
+            events.extend(self.grown(scene.growing));
+            if !events.is_empty() {
+                return Some(events);
+            }
+        }
+    }
+
+    /// Who logs out, or whose key is taken back, hears no more: looked at every so often.
+    async fn is_let_in(&mut self) -> bool {
+        if self.let_in.elapsed() < LOOK_EVERY {
+            return true;
+        }
+        self.let_in = Instant::now();
+        self.served.door.holds(self.visitor).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "who watches the page cannot be looked up");
+            false
+        })
+    }
+
+    fn said(&mut self, timeline: Timeline) -> Vec<Event> {
+        if timeline.older.is_some() {
+            // More than is told at once: the reader looks for itself.
+            self.mark = timeline.upto;
+            return vec![Event::default().event("gap").id(self.mark.told()).data("{}")];
+        }
+        let mut events = Vec::new();
+        for message in &timeline.messages {
+            self.mark = passed(self.mark, message);
+            events.extend(event("message", message).map(|event| event.id(self.mark.told())));
+        }
+        if self.open.as_ref() != Some(&timeline.open) {
+            events.extend(event("state", &StateEvent { open: timeline.open.clone() }));
+            self.open = Some(timeline.open);
+        }
+        events
+    }
+
+    fn grown(&mut self, growing: Option<(RunId, Arc<str>)>) -> Option<Event> {
+        let told = std::mem::replace(&mut self.told, growing.clone());
+        let (run, text) = growing?;
+        let before = told.filter(|(of, before)| *of == run && text.starts_with(&**before)).map(|(_, before)| before);
+        let before = before.as_deref().unwrap_or_default();
+        let more = text.get(before.len()..).filter(|more| !more.is_empty())?;
+        let at = before.encode_utf16().count();
+        event("growing", &GrowingEvent { run: run.0, at, text: more.to_owned() })
+    }
+}
+
+/// The mark once this message is read.
+fn passed(mark: Mark, message: &Message) -> Mark {
+    let id = |prefix| message.id.strip_prefix(prefix).and_then(|id: &str| id.parse::<i64>().ok());
+    Mark {
+        said: id("i").map_or(mark.said, |id| id.max(mark.said)),
+        answered: id("o").map_or(mark.answered, |id| id.max(mark.answered)),
+    }
+}
+
+fn event(name: &str, what: &impl Serialize) -> Option<Event> {
+    match Event::default().event(name).json_data(what) {
+        Ok(event) => Some(event),
+        Err(error) => {
+            tracing::error!(%error, "an event has no form");
+            None
+        }
+    }
+}
+
+/// Where a reader goes on: what the browser says it has, or what the page asks for, or the newest.
+pub(super) async fn begin(router: &Router, chat: &str, said: Option<&str>) -> Result<Mark, StoreError> {
+    match said.and_then(Mark::parse) {
+        Some(mark) => Ok(mark),
+        None => Ok(router.store.look(Look { chat: chat.to_owned(), part: Part::Newest }).await?.upto),
+    }
+}

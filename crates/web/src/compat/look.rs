@@ -1,0 +1,102 @@
+//! What has come of a message by now: from the rows that its run has left.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+
+use crate::compat::place::Place;
+use crate::compat::teller::Words;
+use hob_agent::journal;
+use hob_core::domain::ids::RunId;
+use hob_store::error::StoreError;
+use hob_store::web_compat::{self, CameIn, Spoken, Used};
+use hob_store::{Statement, Tx};
+
+/// How a question is answered where there are no buttons.
+const HOW_TO_ANSWER: &str = "(Your next message answers this: the number, or the words.)";
+
+/// Looks what has come of a message.
+pub(super) struct Look(pub(super) Place);
+
+/// What has come of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// When it came, in milliseconds.
+    pub(super) at: i64,
+    /// The run that answers it.
+    pub(super) run: Option<RunId>,
+    /// What was said, in order.
+    pub(super) words: Vec<Words>,
+    /// That is all, unless somebody says something.
+    pub(super) is_over: bool,
+    /// What it took.
+    pub(super) used: Used,
+}
+
+#[async_trait]
+impl Statement for Look {
+    type Output = Option<Seen>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Seen>, StoreError> {
+        let Some(came) = web_compat::came_in(tx, &self.0.chat, &self.0.external_id).await? else { return Ok(None) };
+        let seen = match answered_by(tx, &came).await? {
+            Some(run) => by_run(tx, &came, run).await?,
+            None => at_once(tx, &came).await?,
+        };
+        Ok(Some(seen))
+    }
+}
+
+/// The run that answers a message: its own, the one that it joined, or the one whose question it answered.
+async fn answered_by(tx: &mut Tx, came: &CameIn) -> Result<Option<RunId>, StoreError> {
+    match (came.run, came.state.as_deref()) {
+        (Some(run), Some("joined")) => journal::joined(tx, run).await,
+        (Some(run), _) => Ok(Some(run)),
+        (None, _) if came.disposition == "answer" => web_compat::at_work(tx, came.session, came.at).await,
+        (None, _) => Ok(None),
+    }
+}
+
+/// A command, or a message that was not taken, was answered as it was taken in.
+async fn at_once(tx: &mut Tx, came: &CameIn) -> Result<Seen, StoreError> {
+    let told = web_compat::told(tx, came.id).await?;
+    let words = told.into_iter().map(|(id, text)| Words { id, text, is_reply: false }).collect();
+    Ok(Seen { at: came.at, run: None, words, is_over: true, used: Used::default() })
+}
+
+async fn by_run(tx: &mut Tx, came: &CameIn, run: RunId) -> Result<Seen, StoreError> {
+    let state = web_compat::state_of(tx, run).await?;
+    let spoken = web_compat::spoken(tx, came.session, (run, came.at)).await?;
+    let settled: BTreeSet<&str> = spoken.iter().filter_map(|one| one.replaces.as_deref()).collect();
+    let is_asked = spoken.iter().any(|one| one.question.is_some() && !settled.contains(one.key.as_str()));
+    let is_over = match state.as_deref() {
+        Some("queued" | "running") => false,
+        Some("waiting") => is_asked,
+        Some(_) | None => true,
+    };
+    let mut words = Vec::with_capacity(spoken.len());
+    for one in spoken.iter().filter(|one| one.replaces.is_none()) {
+        let text = text_of(tx, one).await?;
+        words.push(Words { id: one.id, text, is_reply: one.is_reply && one.run == Some(run) });
+    }
+    let used = web_compat::used(tx, run, came.at).await?;
+    Ok(Seen { at: came.at, run: Some(run), words, is_over, used })
+}
+
+/// The words as a client shows them: as the model wrote them, since clients render Markdown.
+async fn text_of(tx: &mut Tx, one: &Spoken) -> Result<String, StoreError> {
+    let place = one.key.strip_prefix("run:").and_then(|rest| rest.split(':').nth(1)).and_then(|seq| seq.parse().ok());
+    let written = match one.run.zip(place).filter(|_| one.is_reply) {
+        Some((run, seq)) => journal::answer_at(tx, run, seq).await?,
+        None => None,
+    };
+    let text = written.unwrap_or_else(|| one.text.clone());
+    if one.question.is_some() {
+        return Ok(format!("{text}\n\n{HOW_TO_ANSWER}"));
+    }
+    let file = one.file.zip(one.file_name.as_deref());
+    Ok(match file {
+        Some((id, name)) => format!("{text}\n[File {name:?}: GET /api/files/{id}]").trim_start().to_owned(),
+        None => text,
+    })
+}

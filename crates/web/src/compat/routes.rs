@@ -1,0 +1,203 @@
+//! The API that OpenAI's clients speak.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequestParts, Path, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use futures::{StreamExt as _, stream};
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::chat::routes::named;
+use crate::compat::fault::{Fault, FaultBody};
+use crate::compat::follow::{Following, Next};
+use crate::compat::place::{Find, Place};
+use crate::compat::request::{CompletionRequest, print};
+use crate::compat::shapes::{Choice, Chunk, Completion, MODEL, Model, Models, Piece};
+use crate::door::PageRole;
+use crate::door::visitor::Visitor;
+use crate::reply::Refused;
+use crate::served::Served;
+use hob_core::domain::channel::Accepted;
+use hob_store::web_compat::Used;
+
+/// Names a conversation, in requests and in answers.
+const SESSION: HeaderName = HeaderName::from_static("x-hob-session");
+/// A connection on which nothing is said is shown to be alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The routes.
+pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
+    OpenApiRouter::new()
+        .routes(routes!(complete))
+        .routes(routes!(models))
+        .routes(routes!(model))
+        .route("/v1/{*unknown}", any(|uri: Uri| async move { Fault::no_address(uri.path()) }))
+}
+
+/// The answer to a request of a kind that an address does not take.
+pub(crate) async fn no_method() -> Response {
+    Fault::no_method().into_response()
+}
+
+/// A program that has shown its key.
+struct Caller {
+    key: i64,
+    role: PageRole,
+}
+
+impl FromRequestParts<Arc<Served>> for Caller {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<Served>) -> Result<Self, Fault> {
+        if !parts.headers.contains_key(header::AUTHORIZATION) {
+            return Err(Refused::Nobody.into());
+        }
+        let Visitor { role, key, .. } = Visitor::from_request_parts(parts, state).await?;
+        // A browser adds its cookie by itself: that is no word of a program's.
+        Ok(Self { key: key.ok_or(Refused::Nobody)?, role })
+    }
+}
+
+/// What can be talked with: Hob.
+#[utoipa::path(get, path = "/v1/models", tag = "openai", security(("key" = [])),
+    responses((status = 200, body = Models), (status = 401, body = FaultBody)))]
+async fn models(_caller: Caller) -> Json<Models> {
+    Json(Models { object: "list", data: vec![Model::hob()] })
+}
+
+/// The same, by its name.
+#[utoipa::path(get, path = "/v1/models/{model}", tag = "openai", security(("key" = [])), params(("model" = String, Path,)),
+    responses((status = 200, body = Model), (status = 401, body = FaultBody), (status = 404, body = FaultBody)))]
+async fn model(_caller: Caller, Path(model): Path<String>) -> Result<Json<Model>, Fault> {
+    if model == MODEL { Ok(Json(Model::hob())) } else { Err(Fault::no_model(&model)) }
+}
+
+/// Says something to Hob, and gives what Hob says; as server-sent events if asked for. `X-Hob-Session` names the conversation
+/// (and the answer tells its name); `Idempotency-Key` makes of a request that is sent again the same request.
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "openai", security(("key" = [])), request_body = CompletionRequest,
+    params(("x-hob-session" = Option<String>, Header, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "the conversation, as on the page: letters, digits, - and _"),
+        ("idempotency-key" = Option<String>, Header, description = "what the client calls the request")),
+    responses((status = 200, content((Completion = "application/json"), (String = "text/event-stream"))),
+        (status = 400, body = FaultBody), (status = 401, body = FaultBody), (status = 403, body = FaultBody),
+        (status = 404, body = FaultBody), (status = 413, body = FaultBody), (status = 503, body = FaultBody)))]
+async fn complete(
+    State(served): State<Arc<Served>>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Fault> {
+    if caller.role != PageRole::Owner {
+        return Err(Refused::NotAllowed.into());
+    }
+    let body = body.map_err(|error| Fault::from(Refused::TooBig(error.to_string())))?;
+    let asked = CompletionRequest::parse(&body)?.asked(caller.key)?;
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty());
+    let given = text("idempotency-key");
+    let nonce = given.map_or_else(|| served.router.terms().house.rng.id(), |given| print(&["key", given]));
+    let mut find = Find::of(&asked, nonce.chars().take(24).collect(), served.router.clock.now());
+    find.named = text(SESSION.as_str()).map(|name| named(name.to_owned())).transpose()?;
+    find.is_named = given.is_some();
+    find.is_retry = text("x-stainless-retry-count").is_some_and(|count| count != "0");
+    let place = served.router.store.read(find).await.map_err(Refused::from)?;
+    let mut following = Following::begin(&served, place.clone(), asked.streams);
+    let message = (place.external_id.clone(), asked.text);
+    let accepted = served.post(&place.chat, message, asked.files).await.map_err(Refused::from)?;
+    if accepted == Accepted::Ignored {
+        return Err(Refused::NotAllowed.into());
+    }
+    let head = Head { id: format!("chatcmpl-{}", place.external_id), created: served.router.clock.now().as_second() };
+    let mut response = match asked.streams {
+        true => streamed(following, head, asked.tells_usage).into_response(),
+        false => whole(&mut following, head).await?.into_response(),
+    };
+    tell_place(response.headers_mut(), &place);
+    Ok(response)
+}
+
+/// What each piece of an answer begins with.
+struct Head {
+    id: String,
+    created: i64,
+}
+
+fn tell_place(headers: &mut HeaderMap, place: &Place) {
+    // It is made of letters, digits, - and _.
+    if let Ok(value) = HeaderValue::from_str(&place.chat) {
+        headers.insert(SESSION, value);
+    }
+}
+
+async fn whole(following: &mut Following, Head { id, .. }: Head) -> Result<Json<Completion>, Fault> {
+    let mut words = Vec::new();
+    loop {
+        match following.next().await.map_err(Refused::from)? {
+            Next::More(more) => words.push(more),
+            Next::Over(seen) => {
+                let (object, choices) = ("chat.completion", vec![Choice::of(words.concat())]);
+                let created = seen.at.div_euclid(1_000);
+                return Ok(Json(Completion { id, object, created, model: MODEL, choices, usage: seen.used.into() }));
+            }
+            Next::Stopping => return Err(Fault::stopping()),
+        }
+    }
+}
+
+/// What is told next.
+enum Turn {
+    Begin,
+    Follow,
+    Done,
+}
+
+fn streamed(
+    following: Following,
+    head: Head,
+    tells_usage: bool,
+) -> Sse<impl futures::Stream<Item = Result<Event, Infallible>>> {
+    let steps = stream::unfold((following, head, Turn::Begin), move |(mut following, head, turn)| async move {
+        let chunk = |choices, usage: Option<Used>| {
+            let usage = tells_usage.then(|| usage.map(Into::into));
+            let (object, created) = ("chat.completion.chunk", head.created);
+            told(&Chunk { id: &head.id, object, created, model: MODEL, choices, usage })
+        };
+        let (events, turn) = match turn {
+            Turn::Begin => (vec![chunk(vec![Piece::begin()], None)], Turn::Follow),
+            Turn::Done => return None,
+            Turn::Follow => match following.next().await {
+                Ok(Next::More(more)) => (vec![chunk(vec![Piece::words(more)], None)], Turn::Follow),
+                Ok(Next::Over(seen)) => {
+                    let usage = tells_usage.then(|| chunk(Vec::new(), Some(seen.used)));
+                    let end =
+                        [Some(chunk(vec![Piece::end()], None)), usage, Some(Some(Event::default().data("[DONE]")))];
+                    (end.into_iter().flatten().collect(), Turn::Done)
+                }
+                Ok(Next::Stopping) => (vec![told(&Fault::stopping().body())], Turn::Done),
+                Err(error) => (vec![told(&Fault::from(Refused::Store(error)).body())], Turn::Done),
+            },
+        };
+        let events: Vec<Result<Event, Infallible>> = events.into_iter().flatten().map(Ok).collect();
+        Some((stream::iter(events), (following, head, turn)))
+    });
+    Sse::new(steps.flatten()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+}
+
+fn told(what: &impl Serialize) -> Option<Event> {
+    match Event::default().json_data(what) {
+        Ok(event) => Some(event),
+        Err(error) => {
+            tracing::error!(%error, "a piece of an answer has no form");
+            None
+        }
+    }
+}

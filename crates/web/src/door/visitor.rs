@@ -1,0 +1,178 @@
+//! Who asks: handlers name a [`Visitor`] or an [`Owner`] among their arguments, and are called for nobody else.
+
+use async_trait::async_trait;
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, header};
+use jiff::Timestamp;
+
+use crate::door::judge::{Asked, Shown, judge};
+use crate::door::{Door, NOTED_EVERY, PageRole, VISIT_HOLDS, hash};
+use crate::reply::Refused;
+use hob_store::error::StoreError;
+use hob_store::web_door::{self, Held};
+use hob_store::{Statement, Tx};
+
+/// The cookie's name.
+pub(super) const COOKIE: &str = "hob";
+/// Answers that go on and on are asked for there.
+const STREAMS: &str = "text/event-stream";
+
+/// Somebody who has logged in, or a program with a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visitor {
+    /// What they may.
+    pub role: PageRole,
+    /// Their visit, if it is a browser's.
+    pub visit: Option<i64>,
+    /// Their key, if it is a program's.
+    pub key: Option<i64>,
+}
+
+/// A visitor who may do everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner(pub Visitor);
+
+/// What of a request shows who asks.
+pub(super) enum Credential {
+    Cookie(String),
+    Key(String),
+}
+
+impl Credential {
+    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        if let Some(key) = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")) {
+            return Some(Self::Key(key.trim().to_owned()));
+        }
+        let mut cookies = text(header::COOKIE)?.split(';').filter_map(|cookie| cookie.trim().split_once('='));
+        cookies.find(|(name, _)| *name == COOKIE).map(|(_, value)| Self::Cookie(value.to_owned()))
+    }
+}
+
+/// Whether the request is one that its visitor must have meant.
+pub(super) fn asked<'a>(parts: &'a Parts, shown: Shown) -> Asked<'a> {
+    let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    let streams = text("accept").is_some_and(|accept| accept.contains(STREAMS));
+    let reads = matches!(parts.method, Method::GET | Method::HEAD);
+    let host = text("host").or_else(|| parts.uri.authority().map(axum::http::uri::Authority::as_str));
+    Asked { host, origin: text("origin"), site: text("sec-fetch-site"), matters: !reads || streams, shown }
+}
+
+/// Finds whom a credential belongs to.
+struct Find {
+    hash: String,
+    is_key: bool,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Find {
+    type Output = Option<Held>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Held>, StoreError> {
+        match self.is_key {
+            true => web_door::find_token(tx, &self.hash).await,
+            false => web_door::find_visit(tx, &self.hash, self.now).await,
+        }
+    }
+}
+
+/// Looks whether somebody who was let in still would be.
+struct Holds {
+    visitor: Visitor,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Holds {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        match (self.visitor.visit, self.visitor.key) {
+            (Some(visit), _) => web_door::visit_holds(tx, visit, self.now).await,
+            (None, Some(key)) => web_door::token_holds(tx, key).await,
+            (None, None) => Ok(false),
+        }
+    }
+}
+
+/// Notes that a credential was used.
+struct Note {
+    id: i64,
+    is_key: bool,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Note {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        if self.is_key {
+            return web_door::note_token(tx, self.id, self.now).await;
+        }
+        let until = self.now.checked_add(VISIT_HOLDS).unwrap_or(Timestamp::MAX);
+        web_door::prolong_visit(tx, self.id, (self.now, until)).await
+    }
+}
+
+impl Door {
+    /// Whether they have neither logged out nor stayed away for too long, and their key is not taken back.
+    pub(crate) async fn holds(&self, visitor: Visitor) -> Result<bool, StoreError> {
+        self.router.store.read(Holds { visitor, now: self.router.clock.now() }).await
+    }
+
+    async fn enter(&self, parts: &Parts) -> Result<Visitor, Refused> {
+        let credential = Credential::of(&parts.headers);
+        let shown = match &credential {
+            None => Shown::Nothing,
+            Some(Credential::Cookie(_)) => Shown::Cookie,
+            Some(Credential::Key(_)) => Shown::Key,
+        };
+        judge(&self.places, &asked(parts, shown))?;
+        let (secret, is_key) = match credential {
+            None => return Err(Refused::Nobody),
+            Some(Credential::Cookie(secret)) => (secret, false),
+            Some(Credential::Key(secret)) => (secret, true),
+        };
+        let (store, now) = (&self.router.store, self.router.clock.now());
+        let found = store.read(Find { hash: hash(&secret), is_key, now }).await?;
+        let held = found.ok_or(Refused::Nobody)?;
+        let noted = held.seen_at.and_then(|at| Timestamp::from_millisecond(at).ok());
+        let is_fresh = noted.is_some_and(|at| now.duration_since(at).unsigned_abs() < NOTED_EVERY);
+        if !is_fresh && let Err(error) = store.write(Note { id: held.id, is_key, now }).await {
+            tracing::warn!(%error, "a visit could not be noted");
+        }
+        Ok(Visitor {
+            role: PageRole::named(&held.role),
+            visit: (!is_key).then_some(held.id),
+            key: is_key.then_some(held.id),
+        })
+    }
+}
+
+impl<S> FromRequestParts<S> for Visitor
+where
+    Door: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        Door::from_ref(state).enter(parts).await
+    }
+}
+
+impl<S> FromRequestParts<S> for Owner
+where
+    Door: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let visitor = Visitor::from_request_parts(parts, state).await?;
+        if visitor.role == PageRole::Owner { Ok(Self(visitor)) } else { Err(Refused::NotAllowed) }
+    }
+}

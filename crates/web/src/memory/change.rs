@@ -1,0 +1,158 @@
+//! What an owner does with what is remembered: the same as `/forget`, `/pin` and `hob memory export` do.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+
+use crate::door::visitor::Owner;
+use crate::memory::entry::named;
+use crate::memory::look::scope;
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::ids::PersonId;
+use hob_core::domain::memory::Scope;
+use hob_memory::forget::{Forget, Forgotten};
+use hob_memory::item::Item;
+use hob_memory::transfer::export::Export;
+use hob_memory::transfer::line;
+use hob_store::error::StoreError;
+use hob_store::remembered::Counts;
+use hob_store::{Statement, Tx, memory_pages};
+
+/// What is gone.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Gone {
+    /// `m12`, `f7`: also what went along.
+    items: Vec<String>,
+    /// A run still works with some of the words: from its record they go when it is over.
+    later: bool,
+}
+
+impl From<Forgotten> for Gone {
+    fn from(forgotten: Forgotten) -> Self {
+        let memories = forgotten.memories.iter().map(|(_, memory)| Item::Memory(*memory));
+        let facts = forgotten.facts.iter().map(|fact| Item::Fact(*fact));
+        Self { items: memories.chain(facts).map(|item| item.to_string()).collect(), later: forgotten.put_off }
+    }
+}
+
+/// Forgets something for good, with the facts that rest on it, or the values that it had before.
+#[utoipa::path(delete, path = "/api/memory/items/{id}", tag = "memory", params(("id" = String, Path, description = "m12 or f7")),
+    responses((status = 200, body = Gone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+pub(super) async fn forget(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(id): Path<String>,
+) -> Result<Json<Gone>, Refused> {
+    let forgotten = served.router.forget(Forget::from(named(&id)?)).await?;
+    if forgotten.memories.is_empty() && forgotten.facts.is_empty() {
+        return Err(Refused::NotFound("memory or fact"));
+    }
+    Ok(Json(Gone::from(forgotten)))
+}
+
+/// Forgets somebody for good, with all facts about them.
+#[utoipa::path(delete, path = "/api/memory/people/{id}", tag = "memory", params(("id" = i64, Path)),
+    responses((status = 200, body = Gone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub(super) async fn forget_person(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(id): Path<i64>,
+) -> Result<Json<Gone>, Refused> {
+    let person = PersonId(id);
+    if served.router.store.read(Known { person }).await?.is_none() {
+        return Err(Refused::NotFound("person"));
+    }
+    Ok(Json(Gone::from(served.router.forget(Forget::Person(person)).await?)))
+}
+
+/// Whether somebody is known, and by whom.
+struct Known {
+    person: PersonId,
+}
+
+#[async_trait]
+impl Statement for Known {
+    type Output = Option<Scope>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Scope>, StoreError> {
+        memory_pages::scope_of(tx, self.person).await
+    }
+}
+
+/// A pin, or none.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub(super) struct Pinned {
+    /// Whether it is kept at hand, and never fades.
+    pinned: bool,
+}
+
+/// Pins something, or takes the pin out.
+#[utoipa::path(put, path = "/api/memory/items/{id}/pin", tag = "memory", params(("id" = String, Path, description = "m12 or f7")), request_body = Pinned,
+    responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+pub(super) async fn pin(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(id): Path<String>,
+    Json(Pinned { pinned }): Json<Pinned>,
+) -> Result<axum::http::StatusCode, Refused> {
+    match served.router.pin(named(&id)?, pinned).await? {
+        true => Ok(axum::http::StatusCode::NO_CONTENT),
+        false => Err(Refused::NotFound("memory or fact")),
+    }
+}
+
+/// That somebody means it.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub(super) struct Sure {
+    /// The name of the scope once more.
+    sure: String,
+}
+
+/// How much is being forgotten.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct AllGone {
+    /// Things said.
+    said: i64,
+    /// Facts that held.
+    facts: i64,
+    /// People.
+    people: i64,
+}
+
+/// Forgets everything of a scope for good: what it holds at this moment.
+#[utoipa::path(post, path = "/api/memory/scopes/{scope}/forget", tag = "memory",
+    params(("scope" = String, Path, description = "p1, c5 or house")), request_body = Sure,
+    responses((status = 200, body = AllGone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
+pub(super) async fn forget_scope(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(name): Path<String>,
+    Json(Sure { sure }): Json<Sure>,
+) -> Result<Json<AllGone>, Refused> {
+    let scope = scope(&name)?;
+    if sure != name {
+        return Err(Refused::Bad("nothing is forgotten: `sure` has to name the same scope".to_owned()));
+    }
+    let Counts { memories, facts, people } = served.router.forget_all(scope).await?;
+    Ok(Json(AllGone { said: memories, facts, people }))
+}
+
+/// Everything that is remembered, as `hob memory export` writes it: a JSON object in each line.
+///
+/// It changes nothing, yet everybody's memory in one file to be carried off is more than looking.
+#[utoipa::path(get, path = "/api/memory/export", tag = "memory",
+    responses((status = 200, content_type = "application/x-ndjson"), (status = 401, body = Problem),
+        (status = 403, body = Problem)))]
+pub(super) async fn export(State(served): State<Arc<Served>>, _owner: Owner) -> Result<Response, Refused> {
+    let text = line::write(&served.router.store.read(Export).await?)?;
+    let day = served.router.clock.now().strftime("%Y-%m-%d");
+    let name = format!("attachment; filename=\"hob-memory-{day}.jsonl\"");
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson".to_owned()), (header::CONTENT_DISPOSITION, name)], text)
+        .into_response())
+}

@@ -1,0 +1,173 @@
+//! Something remembered, as the page shows it: with whose it is, and the message that it comes from.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::reply::Refused;
+use hob_core::domain::memory::Scope;
+use hob_memory::amount::whose;
+use hob_memory::item::Item;
+use hob_store::Tx;
+use hob_store::error::StoreError;
+use hob_store::memory_pages::{self, Source};
+use hob_store::remembered::{self, KnownRow, MemoryRow};
+
+/// Something remembered.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub(super) struct Entry {
+    /// `m12` was said, `f7` is a fact.
+    pub(super) id: String,
+    /// Whose it is: `p1` one person's, `c5` a conversation's, `house` everybody's.
+    pub(super) scope: String,
+    /// Whose, in words.
+    pub(super) whose: String,
+    /// Who said it.
+    pub(super) who: String,
+    /// When it was said, or since when it is known, in milliseconds since 1970.
+    pub(super) at: i64,
+    /// What a fact is about, broadly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) category: Option<String>,
+    /// What a fact is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) key: Option<String>,
+    /// The words, or what is known.
+    pub(super) text: String,
+    /// It is kept at hand, and never fades.
+    pub(super) pinned: bool,
+    /// How it came to be known: a speaker's role or `import`; of a fact `told`, `extracted` or `import`.
+    pub(super) origin: String,
+    /// From 0 to 1; of what was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) importance: Option<f64>,
+    /// Another fact says otherwise, and nobody has said which is true.
+    pub(super) disputed: bool,
+    /// Until when a fact was held for true, in milliseconds since 1970; none: it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) until: Option<i64>,
+    /// The message that it comes from, if it was said here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) source: Option<SourceMessage>,
+}
+
+/// A message that something rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub(super) struct SourceMessage {
+    /// What is remembered of it, `m12`; none: that was let go, and the history has it still.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<String>,
+    /// Who said it.
+    who: String,
+    /// Its words.
+    text: String,
+    /// When, in milliseconds since 1970.
+    at: i64,
+    /// The run that it began or joined.
+    run: i64,
+    /// The conversation's name.
+    conversation: String,
+}
+
+impl From<Source> for SourceMessage {
+    fn from(source: Source) -> Self {
+        Self {
+            memory: source.memory.map(|memory| Item::Memory(memory).to_string()),
+            who: source.speaker,
+            text: source.text,
+            at: source.at,
+            run: source.run.0,
+            conversation: source.conversation,
+        }
+    }
+}
+
+/// What a path or a list calls something remembered.
+pub(super) fn named(id: &str) -> Result<Item, Refused> {
+    Item::parse(id).ok_or_else(|| Refused::Bad("m12 is something said, f7 a fact: that is neither".to_owned()))
+}
+
+/// Reads entries, and looks up once whose they are.
+#[derive(Default)]
+pub(super) struct Reading {
+    whose: BTreeMap<Scope, String>,
+}
+
+impl Reading {
+    /// Whose a scope is, in words.
+    pub(super) async fn whose(&mut self, tx: &mut Tx, scope: Scope) -> Result<String, StoreError> {
+        if let Some(name) = self.whose.get(&scope) {
+            return Ok(name.clone());
+        }
+        let name = whose(tx, scope).await?;
+        self.whose.insert(scope, name.clone());
+        Ok(name)
+    }
+
+    /// What is remembered under this name; none: nothing is.
+    pub(super) async fn entry(&mut self, tx: &mut Tx, item: Item) -> Result<Option<Entry>, StoreError> {
+        Ok(match item {
+            Item::Memory(memory) => match remembered::memory(tx, memory).await? {
+                Some(row) => Some(self.said(tx, row).await?),
+                None => None,
+            },
+            Item::Fact(fact) => match remembered::fact(tx, fact).await? {
+                Some(row) => Some(self.known(tx, row).await?),
+                None => None,
+            },
+        })
+    }
+
+    /// Those that are there, in this order.
+    pub(super) async fn entries(
+        &mut self,
+        tx: &mut Tx,
+        items: impl IntoIterator<Item = Item, IntoIter: Send> + Send,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let mut entries = Vec::new();
+        for item in items {
+            entries.extend(self.entry(tx, item).await?);
+        }
+        Ok(entries)
+    }
+
+    async fn said(&mut self, tx: &mut Tx, row: MemoryRow) -> Result<Entry, StoreError> {
+        let source = memory_pages::source_of_memory(tx, row.id).await?;
+        Ok(Entry {
+            id: Item::Memory(row.id).to_string(),
+            scope: row.scope.to_string(),
+            whose: self.whose(tx, row.scope).await?,
+            who: row.speaker,
+            at: row.at,
+            category: None,
+            key: None,
+            text: row.text,
+            pinned: row.pinned,
+            origin: row.origin,
+            importance: Some(row.importance),
+            disputed: false,
+            until: None,
+            source: source.map(SourceMessage::from),
+        })
+    }
+
+    async fn known(&mut self, tx: &mut Tx, row: KnownRow) -> Result<Entry, StoreError> {
+        let source = memory_pages::source_of_fact(tx, row.id).await?;
+        Ok(Entry {
+            id: Item::Fact(row.id).to_string(),
+            scope: row.scope.to_string(),
+            whose: self.whose(tx, row.scope).await?,
+            who: row.speaker,
+            at: row.created_at,
+            category: Some(row.category),
+            key: Some(row.key),
+            text: row.value,
+            pinned: row.pinned,
+            origin: row.source,
+            importance: None,
+            disputed: row.disputed,
+            until: row.superseded_at,
+            source: source.map(SourceMessage::from),
+        })
+    }
+}

@@ -1,0 +1,233 @@
+//! Whom Hob knows: those who talk with it, and those of whom it was told.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use serde::{Deserialize, Serialize};
+
+use crate::door::visitor::Visitor;
+use crate::memory::entry::{Entry, Reading};
+use crate::memory::{PAGE, is_full};
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::ids::PersonId;
+use hob_core::domain::memory::Scope;
+use hob_memory::item::Item;
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, memory_pages, remembered, transfer, users as store_users};
+
+/// The most facts about one person that are shown.
+const FACTS_MAX: i64 = 200;
+
+/// By what else somebody is known.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Known {
+    /// A platform, or `name`, `email`, `phone` …
+    kind: String,
+    /// The name or address there.
+    value: String,
+}
+
+/// Somebody who talks with Hob.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct UserEntry {
+    /// Whose their own memories are: `p1`.
+    scope: String,
+    /// How they are called.
+    name: String,
+    /// What they may: `guest`, `user`, `admin` or `owner`.
+    role: &'static str,
+    /// Since when they are known, in milliseconds since 1970.
+    since: i64,
+    /// What platforms call them.
+    identities: Vec<Known>,
+    /// Things that they said and that only they are told.
+    said: i64,
+    /// Facts of theirs alone.
+    facts: i64,
+    /// People of whom they alone told.
+    people: i64,
+}
+
+/// A part of the list of those who talk with Hob.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct UserList {
+    /// In the order in which they came.
+    users: Vec<UserEntry>,
+    /// Where to go on; none: that is all.
+    next: Option<i64>,
+}
+
+/// Which part of the list is wanted.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct After {
+    /// What `next` was.
+    after: Option<i64>,
+}
+
+/// Those who talk with Hob.
+#[utoipa::path(get, path = "/api/memory/users", tag = "memory", params(After), responses((status = 200, body = UserList), (status = 401, body = Problem)))]
+pub(super) async fn users(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Query(from): Query<After>,
+) -> Result<Json<UserList>, Refused> {
+    Ok(Json(served.router.store.read(Users { after: from.after.unwrap_or(0) }).await?))
+}
+
+struct Users {
+    after: i64,
+}
+
+#[async_trait]
+impl Statement for Users {
+    type Output = UserList;
+
+    async fn run(&self, tx: &mut Tx) -> Result<UserList, StoreError> {
+        let all = memory_pages::users(tx, self.after, PAGE).await?;
+        let next = all.last().filter(|_| is_full(all.len())).map(|last| last.id.0);
+        let mut users = Vec::new();
+        for user in all {
+            let scope = Scope::Person(user.id);
+            let identities = transfer::identities(tx, user.id).await?;
+            let counts = remembered::counts(tx, scope).await?;
+            users.push(UserEntry {
+                scope: scope.to_string(),
+                name: user.name,
+                role: user.role.as_str(),
+                since: user.since,
+                identities: identities.into_iter().map(|(kind, value)| Known { kind, value }).collect(),
+                said: counts.memories,
+                facts: counts.facts,
+                people: counts.people,
+            });
+        }
+        Ok(UserList { users, next })
+    }
+}
+
+/// Somebody of whom something is known.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct PersonEntry {
+    /// Their id.
+    id: i64,
+    /// Who knows of them: `p1`, `c5` or `house`.
+    scope: String,
+    /// Who, in words.
+    whose: String,
+    /// How they are called.
+    name: String,
+    /// Who they are to those.
+    relation: Option<String>,
+    /// `YYYY-MM-DD`, or `--MM-DD` where the year is not known.
+    birthday: Option<String>,
+    /// Who this is, if they talk with Hob.
+    user: Option<String>,
+    /// Other names and addresses.
+    identities: Vec<Known>,
+    /// Since when they are known, in milliseconds since 1970.
+    since: i64,
+    /// How many facts are about them.
+    facts: i64,
+}
+
+/// A part of the list of those of whom something is known.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct PersonList {
+    /// The newest first.
+    people: Vec<PersonEntry>,
+    /// Where to go on; none: that is all.
+    next: Option<i64>,
+}
+
+/// Which part of the list is wanted.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Below {
+    /// What `next` was.
+    before: Option<i64>,
+}
+
+/// Those of whom Hob was told.
+#[utoipa::path(get, path = "/api/memory/people", tag = "memory", params(Below), responses((status = 200, body = PersonList), (status = 401, body = Problem)))]
+pub(super) async fn people(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Query(from): Query<Below>,
+) -> Result<Json<PersonList>, Refused> {
+    Ok(Json(served.router.store.read(People { before: from.before.unwrap_or(i64::MAX) }).await?))
+}
+
+struct People {
+    before: i64,
+}
+
+#[async_trait]
+impl Statement for People {
+    type Output = PersonList;
+
+    async fn run(&self, tx: &mut Tx) -> Result<PersonList, StoreError> {
+        let all = memory_pages::people(tx, self.before, PAGE).await?;
+        let next = all.last().filter(|_| is_full(all.len())).map(|last| last.id.0);
+        let (mut reading, mut people) = (Reading::default(), Vec::new());
+        for person in all {
+            let user = match person.user {
+                Some(user) => store_users::name(tx, user).await?,
+                None => None,
+            };
+            let names = transfer::names(tx, person.id).await?;
+            people.push(PersonEntry {
+                id: person.id.0,
+                scope: person.scope.to_string(),
+                whose: reading.whose(tx, person.scope).await?,
+                name: person.name,
+                relation: person.relation,
+                birthday: person.birthday,
+                user,
+                identities: names.into_iter().map(|(kind, value)| Known { kind, value }).collect(),
+                since: person.since,
+                facts: person.facts,
+            });
+        }
+        Ok(PersonList { people, next })
+    }
+}
+
+/// What is known of somebody.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct PersonFacts {
+    /// The newest first.
+    facts: Vec<Entry>,
+}
+
+/// What is known of somebody.
+#[utoipa::path(get, path = "/api/memory/people/{id}/facts", tag = "memory", params(("id" = i64, Path)),
+    responses((status = 200, body = PersonFacts), (status = 401, body = Problem), (status = 404, body = Problem)))]
+pub(super) async fn facts(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Path(id): Path<i64>,
+) -> Result<Json<PersonFacts>, Refused> {
+    let known = served.router.store.read(FactsOf { person: PersonId(id) }).await?;
+    Ok(Json(PersonFacts { facts: known.ok_or(Refused::NotFound("person"))? }))
+}
+
+struct FactsOf {
+    person: PersonId,
+}
+
+#[async_trait]
+impl Statement for FactsOf {
+    type Output = Option<Vec<Entry>>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Vec<Entry>>, StoreError> {
+        if memory_pages::scope_of(tx, self.person).await?.is_none() {
+            return Ok(None);
+        }
+        let facts = memory_pages::known_of(tx, self.person, FACTS_MAX).await?;
+        Ok(Some(Reading::default().entries(tx, facts.into_iter().map(Item::Fact)).await?))
+    }
+}

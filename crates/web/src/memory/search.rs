@@ -1,0 +1,175 @@
+//! Searching as recall does, with what each way of looking says of what it finds.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Query, State};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::door::visitor::Visitor;
+use crate::memory::entry::{Entry, Reading};
+use crate::memory::look::scope;
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::memory::Scope;
+use hob_memory::facts::SearchFacts;
+use hob_memory::facts::weigh::weigh;
+use hob_memory::item::Item;
+use hob_memory::recall::legs::Legs;
+use hob_memory::recall::{Fragment, Means, Question, RecallLimits};
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, facts, millis, remembered};
+
+/// The most of each kind that a search shows.
+const FOUND_MAX: usize = 50;
+/// The longest that is searched for, in characters.
+const TEXT_CHARS_MAX: usize = 1_000;
+
+/// What is looked for.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Sought {
+    /// In a person's words.
+    text: String,
+    /// Of whom: `p1`, `c5` or `house`; none: of all.
+    scope: Option<String>,
+}
+
+/// What one way of looking says.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct LegScore {
+    /// `words`, `meaning`, `time` (when it was said, or that it tells a time) or `manner` (who says it, and how).
+    way: &'static str,
+    /// What it brings to the score.
+    score: f64,
+    /// Its place among all that may bear on the question; none: this way says nothing of it.
+    rank: Option<usize>,
+}
+
+/// One of the signals of which a score is made.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Signal {
+    /// What it is about.
+    pub(super) name: String,
+    /// What it brings.
+    pub(super) part: f64,
+}
+
+/// Something that was found.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Found {
+    /// What.
+    item: Entry,
+    /// What was said before it that it needs to be understood.
+    before: Option<String>,
+    /// Of all ways together.
+    score: f64,
+    /// Its place by that, among all that may bear on the question.
+    rank: usize,
+    /// Way by way; of a fact none, as it is found by its words alone.
+    legs: Vec<LegScore>,
+    /// Signal by signal.
+    signals: Vec<Signal>,
+}
+
+/// What a search found.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct SearchResult {
+    /// `by words and by meaning`, or `by words alone`.
+    how: &'static str,
+    /// What people said, the best first; who only asked the same comes last.
+    said: Vec<Found>,
+    /// Facts, the best first.
+    facts: Vec<Found>,
+}
+
+/// How things were looked for, in words.
+pub(super) fn how(means: Means) -> &'static str {
+    match means {
+        Means::WordsAndMeaning => "by words and by meaning",
+        Means::Words => "by words alone",
+    }
+}
+
+/// Searches what is remembered, as `/memory WORDS` does, and tells why each is found.
+#[utoipa::path(get, path = "/api/memory/search", tag = "memory", params(Sought),
+    responses((status = 200, body = SearchResult), (status = 401, body = Problem), (status = 422, body = Problem)))]
+pub(super) async fn search(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Query(sought): Query<Sought>,
+) -> Result<Json<SearchResult>, Refused> {
+    let text = sought.text.trim().to_owned();
+    if text.is_empty() || text.chars().count() > TEXT_CHARS_MAX {
+        return Err(Refused::Bad(format!("what is looked for has from 1 to {TEXT_CHARS_MAX} characters")));
+    }
+    let store = &served.router.store;
+    let scopes = match sought.scope.as_deref().map(scope).transpose()? {
+        Some(scope) => vec![scope],
+        None => store.read(Scopes).await?,
+    };
+    let limits = RecallLimits { fragments: FOUND_MAX, tokens: u64::MAX, facts: 0 };
+    let now = served.router.clock.now();
+    let question = Question { text: text.clone(), scopes: scopes.clone(), window: None, limits, now };
+    let memory = served.router.terms().house.memory.clone();
+    let (recollection, legs) = memory.search_by_legs(&question).await?;
+    let search = SearchFacts { scopes, query: text, limit: FOUND_MAX };
+    let show = Show { fragments: recollection.fragments, legs, search, now };
+    let (said, facts) = store.read(show).await?;
+    Ok(Json(SearchResult { how: how(recollection.means), said, facts }))
+}
+
+struct Scopes;
+
+#[async_trait]
+impl Statement for Scopes {
+    type Output = Vec<Scope>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Scope>, StoreError> {
+        remembered::scopes(tx).await
+    }
+}
+
+/// Reads what was found, and finds facts.
+struct Show {
+    fragments: Vec<Fragment>,
+    legs: Legs,
+    search: SearchFacts,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Show {
+    type Output = (Vec<Found>, Vec<Found>);
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let mut reading = Reading::default();
+        let (mut said, mut known) = (Vec::new(), Vec::new());
+        for fragment in &self.fragments {
+            let item = reading.entry(tx, Item::Memory(fragment.memory)).await?;
+            said.extend(item.map(|item| self.said(fragment, item)));
+        }
+        for (place, row) in self.search.run(tx).await?.into_iter().enumerate() {
+            let item = reading.entry(tx, Item::Fact(row.id)).await?;
+            let Some((item, fact)) = item.zip(facts::find(tx, row.id).await?) else { continue };
+            let score = weigh(&fact, Some(place), millis(self.now));
+            let (legs, signals) = (Vec::new(), Vec::new());
+            known.push(Found { item, before: None, score, rank: place + 1, legs, signals });
+        }
+        Ok((said, known))
+    }
+}
+
+impl Show {
+    fn said(&self, fragment: &Fragment, item: Entry) -> Found {
+        let (rank, places) = self.legs.of(fragment.memory.0).unwrap_or_default();
+        let legs = places.iter().map(|place| LegScore { way: place.way, score: place.score, rank: place.rank });
+        let mut signals: Vec<Signal> =
+            fragment.parts.iter().map(|(name, part)| Signal { name: (*name).to_owned(), part: *part }).collect();
+        signals.sort_by(|a, b| b.part.total_cmp(&a.part));
+        let (before, score) = (fragment.before.clone(), fragment.score);
+        Found { item, before, score, rank, legs: legs.collect(), signals }
+    }
+}

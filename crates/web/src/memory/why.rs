@@ -1,0 +1,169 @@
+//! Why Hob answered so: what it had before it, and what had brought that up (`/why`, for any answer).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use serde::{Deserialize, Serialize};
+
+use crate::door::visitor::Visitor;
+use crate::memory::entry::{Entry, Reading};
+use crate::memory::search::{Signal, how};
+use crate::memory::{PAGE, is_full};
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::ids::RunId;
+use hob_memory::item::Item;
+use hob_memory::why::{means, signals};
+use hob_store::error::StoreError;
+use hob_store::memory_pages::{self, Answer, Asked};
+use hob_store::{Statement, Tx, why as store_why};
+
+/// So much of an answer is shown in a list, in characters.
+const WORDS_MAX: usize = 200;
+/// The most chunks of an answer that are shown.
+const CHUNKS_MAX: i64 = 20;
+
+/// An answer of Hob's.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct AnswerEntry {
+    /// Its run.
+    run: i64,
+    /// How it begins.
+    text: String,
+    /// When, in milliseconds since 1970.
+    at: i64,
+    /// The conversation's name.
+    conversation: String,
+    /// How much was recalled for it.
+    recalled: i64,
+}
+
+/// A part of the list of answers.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct AnswerList {
+    /// The newest first.
+    answers: Vec<AnswerEntry>,
+    /// Where to go on; none: that is all.
+    next: Option<i64>,
+}
+
+/// Which part of a list is wanted.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct From {
+    /// What `next` was.
+    before: Option<i64>,
+}
+
+/// What Hob answered lately.
+#[utoipa::path(get, path = "/api/memory/answers", tag = "memory", params(From), responses((status = 200, body = AnswerList), (status = 401, body = Problem)))]
+pub(super) async fn answers(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Query(from): Query<From>,
+) -> Result<Json<AnswerList>, Refused> {
+    let all = served.router.store.read(Answers { before: from.before.unwrap_or(i64::MAX) }).await?;
+    let next = all.last().filter(|_| is_full(all.len())).map(|last| last.message.0);
+    let entry = |answer: Answer| AnswerEntry {
+        run: answer.run.0,
+        text: answer.text.chars().take(WORDS_MAX).collect(),
+        at: answer.at,
+        conversation: answer.conversation,
+        recalled: answer.recalled,
+    };
+    Ok(Json(AnswerList { answers: all.into_iter().map(entry).collect(), next }))
+}
+
+struct Answers {
+    before: i64,
+}
+
+#[async_trait]
+impl Statement for Answers {
+    type Output = Vec<Answer>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Answer>, StoreError> {
+        memory_pages::answers(tx, self.before, PAGE).await
+    }
+}
+
+/// Something that was recalled.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Reason {
+    /// What; none: it was forgotten since.
+    item: Option<Entry>,
+    /// What brought it up: `relevance`, `salience`, `recency` or `fact`.
+    leg: &'static str,
+    /// How well it fitted.
+    score: f64,
+    /// Signal by signal, the strongest first.
+    signals: Vec<Signal>,
+}
+
+/// What an answer had before it.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Why {
+    /// The run.
+    run: i64,
+    /// What was asked.
+    asked: String,
+    /// When, in milliseconds since 1970.
+    at: i64,
+    /// The conversation's name.
+    conversation: String,
+    /// What Hob said.
+    answer: String,
+    /// How things were looked for, as far as what was found tells.
+    how: Option<&'static str>,
+    /// What was recalled, in the order in which the model saw it.
+    recalled: Vec<Reason>,
+}
+
+/// What was recalled for an answer, from where, and why.
+#[utoipa::path(get, path = "/api/memory/why/{run}", tag = "memory", params(("run" = i64, Path)),
+    responses((status = 200, body = Why), (status = 401, body = Problem), (status = 404, body = Problem)))]
+pub(super) async fn why(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Path(run): Path<i64>,
+) -> Result<Json<Why>, Refused> {
+    let why = served.router.store.read(ReadWhy { run: RunId(run) }).await?;
+    Ok(Json(why.ok_or(Refused::NotFound("run"))?))
+}
+
+struct ReadWhy {
+    run: RunId,
+}
+
+#[async_trait]
+impl Statement for ReadWhy {
+    type Output = Option<Why>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Why>, StoreError> {
+        let Some(Asked { text, at, conversation }) = memory_pages::asked(tx, self.run).await? else {
+            return Ok(None);
+        };
+        let answer = memory_pages::replied(tx, self.run, CHUNKS_MAX).await?.join("\n");
+        let rows = store_why::recalled(tx, self.run).await?;
+        let how = means(&rows).map(how);
+        let mut reading = Reading::default();
+        let mut recalled = Vec::new();
+        for row in rows {
+            let item = match row.memory.map(Item::Memory).or(row.fact.map(Item::Fact)) {
+                Some(item) => reading.entry(tx, item).await?,
+                None => None,
+            };
+            let signals = signals(&row).into_iter().map(|(name, part)| Signal { name, part: thousandths(part) });
+            let (leg, score, signals) = (row.leg.as_str(), thousandths(row.score), signals.collect());
+            recalled.push(Reason { item, leg, score, signals });
+        }
+        Ok(Some(Why { run: self.run.0, asked: text, at, conversation, answer, how, recalled }))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "scores are far below 2^53")]
+fn thousandths(count: i64) -> f64 {
+    count as f64 / 1_000.0
+}

@@ -1,0 +1,238 @@
+//! The config: what runs, what stands in the file, and the good ones that are kept. Never a secret of any of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::door::visitor::{Owner, Visitor};
+use crate::operations::desk::ConfigFile;
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_config::good::Kept;
+use hob_config::writer::WriteError;
+use hob_config::writer::seen::Seen;
+use hob_config::{diff, show};
+use hob_core::domain::config_standing::Loaded;
+use hob_core::domain::redactor::Redactor;
+
+/// So long it is waited for what comes of a reload.
+const RELOADS_WITHIN: Duration = Duration::from_secs(10);
+
+/// How it stands with the config.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Standing {
+    /// The file; none: Hob was started without one.
+    file: Option<String>,
+    /// Since when what runs runs, in milliseconds since 1970.
+    loaded_at: Option<i64>,
+    /// How many keys it changed; none: it is what Hob was started with.
+    changes: Option<usize>,
+    /// Keys whose change waits for a restart.
+    waits: Vec<String>,
+    /// What was refused since.
+    refused: Option<Refusal>,
+    /// What stands in the file and does not run, key by key; without secrets.
+    not_running: Vec<String>,
+    /// What is wrong with the file, if it cannot be compared.
+    unreadable: Option<String>,
+    /// The configs with which a model answered, the newest first.
+    good: Vec<GoodConfig>,
+    /// Kept files that cannot be used, and why.
+    broken: Vec<String>,
+}
+
+/// A config that was not taken over.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct Refusal {
+    /// When, in milliseconds since 1970.
+    at: i64,
+    /// Why.
+    why: String,
+}
+
+/// A config with which a model answered.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct GoodConfig {
+    /// The fingerprint of its text: by that it is put back.
+    print: String,
+    /// When a model answered with it first, in milliseconds since 1970.
+    at: i64,
+    /// The Hob that it ran on.
+    version: String,
+    /// It is what runs.
+    runs: bool,
+    /// It is what stands in the file.
+    on_disk: bool,
+    /// What putting it back would change in the file, key by key; without secrets.
+    would_change: Vec<String>,
+}
+
+fn told(changes: Vec<diff::Change>, redactor: &Redactor) -> Vec<String> {
+    changes.iter().map(|change| redactor.redact(&change.to_string()).into_owned()).collect()
+}
+
+/// What the files say beside how it stands.
+struct Files {
+    not_running: Vec<String>,
+    unreadable: Option<String>,
+    good: Vec<GoodConfig>,
+    broken: Vec<String>,
+}
+
+impl Files {
+    fn look(config: &ConfigFile, redactor: &Redactor) -> Self {
+        let running = (config.running)();
+        let now = config.writer.look();
+        let (text, unreadable) = match &now {
+            Ok(seen) => match seen.text() {
+                Some(text) if text.parse::<toml::Table>().is_ok() => (Some(text), None),
+                Some(_) => (None, Some("it is not TOML".to_owned())),
+                None => (None, Some(format!("it {}", seen.told()))),
+            },
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let shelf = config.history.shelf();
+        let good = shelf.good.iter().map(|Kept { good, .. }| GoodConfig {
+            print: good.text_print().to_owned(),
+            at: good.when.as_millisecond(),
+            version: good.version.clone(),
+            runs: good.text.expose() == running.expose(),
+            on_disk: text == Some(good.text.expose()),
+            would_change: text.map(|text| told(diff::between(text, good.text.expose()), redactor)).unwrap_or_default(),
+        });
+        Self {
+            good: good.collect(),
+            not_running: text.map(|text| told(diff::between(running.expose(), text), redactor)).unwrap_or_default(),
+            unreadable,
+            broken: shelf.broken.iter().map(|(path, why)| format!("{} {why}", path.display())).collect(),
+        }
+    }
+}
+
+/// Does what waits for the disk beside everything else.
+async fn beside<T: Send + 'static>(
+    served: &Arc<Served>,
+    work: impl FnOnce(&ConfigFile, &Redactor) -> T + Send + 'static,
+) -> Result<Option<T>, Refused> {
+    let served = Arc::clone(served);
+    let done = tokio::task::spawn_blocking(move || {
+        served.desk.config.as_ref().map(|config| work(config, &served.router.redactor))
+    });
+    done.await.map_err(|error| Refused::Broken(format!("the config could not be looked at: {error}")))
+}
+
+async fn look(served: &Arc<Served>) -> Result<Standing, Refused> {
+    let Loaded { at, changes, refused, waits, .. } = served.router.terms().house.config.now();
+    let files = beside(served, Files::look).await?;
+    let Files { not_running, unreadable, good, broken } = files.unwrap_or_else(|| Files {
+        not_running: Vec::new(),
+        unreadable: None,
+        good: Vec::new(),
+        broken: Vec::new(),
+    });
+    let redactor = &served.router.redactor;
+    Ok(Standing {
+        file: served.desk.config.as_ref().map(|config| config.writer.file().display().to_string()),
+        loaded_at: at.map(Timestamp::as_millisecond),
+        changes,
+        waits,
+        refused: refused.map(|(at, why)| Refusal { at: at.as_millisecond(), why: redactor.redact(&why).into_owned() }),
+        not_running,
+        unreadable,
+        good,
+        broken,
+    })
+}
+
+/// How it stands with the config: what runs, what stands in the file, and the good ones.
+#[utoipa::path(get, path = "/api/operations/config", tag = "operations", responses((status = 200, body = Standing), (status = 401, body = Problem)))]
+pub(crate) async fn standing(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<Standing>, Refused> {
+    look(&served).await.map(Json)
+}
+
+/// What stands in the file.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct ShownConfig {
+    /// Each value with where it comes from; secrets are left out. Or what is wrong with it.
+    text: String,
+    /// Hob could begin with it.
+    good: bool,
+}
+
+/// What stands in the file, each value with where it comes from, without secrets: `hob config show`.
+#[utoipa::path(get, path = "/api/operations/config/text", tag = "operations", responses((status = 200, body = ShownConfig), (status = 401, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn shown(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<ShownConfig>, Refused> {
+    let shown = beside(&served, |config, redactor| {
+        let (text, good) = match show::show(Some(config.writer.file()), &config.environment, false) {
+            Ok(text) => (text, true),
+            Err(error) => (error.to_string(), false),
+        };
+        ShownConfig { text: redactor.redact(&text).into_owned(), good }
+    });
+    shown.await?.map(Json).ok_or(NO_FILE)
+}
+
+const NO_FILE: Refused = Refused::NotFound("config file: Hob was started without one");
+
+/// Has the file read again; what came of it is told.
+#[utoipa::path(post, path = "/api/operations/config/reload", tag = "operations",
+    responses((status = 200, body = Standing), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn reload(State(served): State<Arc<Served>>, _owner: Owner) -> Result<Json<Standing>, Refused> {
+    if served.desk.config.is_none() {
+        return Err(NO_FILE);
+    }
+    read_again(&served).await;
+    look(&served).await.map(Json)
+}
+
+/// Rings, and waits until the file was looked at; where that takes too long, how it stands then is told.
+async fn read_again(served: &Served) {
+    let house = Arc::clone(&served.router.terms().house);
+    let mut heard = house.config.subscribe();
+    heard.mark_unchanged();
+    house.config.ring();
+    if tokio::time::timeout(RELOADS_WITHIN, heard.changed()).await.is_err() {
+        tracing::warn!("the config is still being read again");
+    }
+}
+
+/// Which one is put back.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub(crate) struct PutBack {
+    /// Its fingerprint.
+    print: String,
+}
+
+/// Puts a config with which a model answered in the place of the file, which is kept beside it, and has it read.
+#[utoipa::path(post, path = "/api/operations/config/rollback", tag = "operations", request_body = PutBack,
+    responses((status = 200, body = Standing), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn roll_back(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Json(PutBack { print }): Json<PutBack>,
+) -> Result<Json<Standing>, Refused> {
+    let now = served.router.clock.now();
+    let done = beside(&served, move |config, redactor| put_back(config, (&print, now), redactor));
+    done.await?.ok_or(NO_FILE)??;
+    read_again(&served).await;
+    look(&served).await.map(Json)
+}
+
+fn put_back(config: &ConfigFile, (print, now): (&str, Timestamp), redactor: &Redactor) -> Result<(), Refused> {
+    let shelf = config.history.shelf();
+    let kept = shelf.good.iter().find(|kept| kept.good.text_print() == print);
+    let good = kept.ok_or(Refused::NotFound("config that is kept"))?.good.text.expose();
+    let failed = |error: WriteError| Refused::Conflict(redactor.redact(&error.to_string()).into_owned());
+    let seen: Seen = config.writer.look().map_err(failed)?;
+    if seen.text() == Some(good) {
+        return Err(Refused::Conflict("the file is this config already".to_owned()));
+    }
+    let aside = config.writer.replace(&seen, good, now).map_err(failed)?;
+    let aside = aside.map(|path| path.display().to_string());
+    tracing::info!(aside, "config.rolled_back: an owner put a good config back");
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! What was spent, by day, and by model or person: as numbers and as a plot.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
+use serde::{Deserialize, Serialize};
+
+use crate::door::visitor::Visitor;
+use crate::operations::plot::{Plot, Series, Theme};
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_store::error::StoreError;
+use hob_store::spend::{self, Share};
+use hob_store::{Statement, Tx, millis};
+
+/// So many days are told, unless it is said.
+const DAYS: u16 = 30;
+/// So many at most.
+const DAYS_MAX: u16 = 366;
+
+/// Whose costs are told apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum By {
+    /// The models'.
+    #[default]
+    Model,
+    /// The people's.
+    User,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum What {
+    /// US dollars.
+    #[default]
+    Cost,
+    /// Tokens, read and written.
+    Tokens,
+}
+
+/// Which costs are wanted.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct Wanted {
+    /// How many days, today included.
+    days: Option<u16>,
+    /// Whose are told apart.
+    #[param(inline)]
+    by: Option<By>,
+}
+
+/// Which plot is wanted.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct WantedPlot {
+    /// How many days, today included.
+    days: Option<u16>,
+    /// Whose are told apart.
+    #[param(inline)]
+    by: Option<By>,
+    /// What is drawn.
+    #[param(inline)]
+    what: Option<What>,
+    /// On what it will stand.
+    #[param(inline)]
+    theme: Option<Theme>,
+}
+
+/// A day, or one who spent.
+#[derive(Debug, Default, Serialize, utoipa::ToSchema)]
+struct Sum {
+    /// `2026-01-31`, or a model's label, or a person's name.
+    name: String,
+    /// Calls of models.
+    calls: i64,
+    /// Tokens read.
+    input_tokens: i64,
+    /// Of those, from a provider's cache.
+    cached_tokens: i64,
+    /// Tokens written.
+    output_tokens: i64,
+    /// Billionths of a US dollar.
+    cost_nanousd: i64,
+}
+
+impl Sum {
+    fn add(&mut self, share: &Share) {
+        self.calls += share.calls;
+        self.input_tokens += share.input_tokens;
+        self.cached_tokens += share.cached_tokens;
+        self.output_tokens += share.output_tokens;
+        self.cost_nanousd += share.cost;
+    }
+}
+
+/// What was spent.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Costs {
+    /// By day, the newest first; days on which nothing was spent are left out.
+    days: Vec<Sum>,
+    /// By model or person, the dearest first.
+    shares: Vec<Sum>,
+}
+
+/// The days up to today, and the moments at which they begin; at last the one at which today ends.
+struct Days {
+    dates: Vec<Date>,
+    moments: Vec<i64>,
+}
+
+impl Days {
+    fn until(now: Timestamp, zone: &TimeZone, count: Option<u16>) -> Self {
+        let today = now.to_zoned(zone.clone()).date();
+        let count = i64::from(count.unwrap_or(DAYS).clamp(1, DAYS_MAX));
+        let begins = |date: Date| Some(millis(date.to_zoned(zone.clone()).ok()?.timestamp()));
+        let (mut dates, mut moments) = (Vec::new(), Vec::new());
+        for ago in (-1..count).rev() {
+            let Ok(date) = today.checked_sub(ago.days()) else { continue };
+            moments.extend(begins(date));
+            if ago >= 0 {
+                dates.push(date);
+            }
+        }
+        Self { dates, moments }
+    }
+}
+
+struct Read {
+    moments: Vec<i64>,
+    by: By,
+}
+
+#[async_trait]
+impl Statement for Read {
+    type Output = Vec<Share>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Share>, StoreError> {
+        let by = match self.by {
+            By::Model => spend::By::Model,
+            By::User => spend::By::User,
+        };
+        spend::shares(tx, &self.moments, by).await
+    }
+}
+
+async fn read(served: &Served, (days, by): (Option<u16>, By)) -> Result<(Vec<Date>, Vec<Share>), Refused> {
+    let zone = served.router.terms().house.purse.zone.clone();
+    let Days { dates, moments } = Days::until(served.router.clock.now(), &zone, days);
+    Ok((dates, served.router.store.read(Read { moments, by }).await?))
+}
+
+fn date_of(dates: &[Date], share: &Share) -> Option<Date> {
+    dates.get(usize::try_from(share.stretch).ok()?).copied()
+}
+
+/// What was spent, by day and by model or person.
+#[utoipa::path(get, path = "/api/operations/costs", tag = "operations", params(Wanted),
+    responses((status = 200, body = Costs), (status = 401, body = Problem)))]
+pub(crate) async fn costs(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<Costs>, Refused> {
+    let (dates, all) = read(&served, (wanted.days, wanted.by.unwrap_or_default())).await?;
+    let (mut days, mut shares): (BTreeMap<Date, Sum>, BTreeMap<&str, Sum>) = (BTreeMap::new(), BTreeMap::new());
+    for share in &all {
+        let Some(date) = date_of(&dates, share) else { continue };
+        days.entry(date).or_insert_with(|| Sum { name: date.to_string(), ..Sum::default() }).add(share);
+        let name = || Sum { name: share.name.clone(), ..Sum::default() };
+        shares.entry(&share.name).or_insert_with(name).add(share);
+    }
+    let mut shares: Vec<Sum> = shares.into_values().collect();
+    shares.sort_by_key(|sum| std::cmp::Reverse((sum.cost_nanousd, sum.input_tokens + sum.output_tokens)));
+    Ok(Json(Costs { days: days.into_values().rev().collect(), shares }))
+}
+
+/// The same as a plot.
+#[utoipa::path(get, path = "/api/operations/costs.svg", tag = "operations", params(WantedPlot),
+    responses((status = 200, content_type = "image/svg+xml"), (status = 401, body = Problem)))]
+pub(crate) async fn plotted(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Query(wanted): Query<WantedPlot>,
+) -> Result<Response, Refused> {
+    let (dates, all) = read(&served, (wanted.days, wanted.by.unwrap_or_default())).await?;
+    let what = wanted.what.unwrap_or_default();
+    let mut series: BTreeMap<&str, Series> = BTreeMap::new();
+    for share in &all {
+        let make = || Series { name: share.name.clone(), values: vec![0.0; dates.len()] };
+        let values = &mut series.entry(&share.name).or_insert_with(make).values;
+        if let Some(value) = usize::try_from(share.stretch).ok().and_then(|day| values.get_mut(day)) {
+            *value += amount(share, what);
+        }
+    }
+    let plot = Plot {
+        days: dates.iter().map(|date| date.strftime("%-d %b").to_string()).collect(),
+        series: series.into_values().collect(),
+        unit: if what == What::Cost { "$" } else { "" },
+        theme: wanted.theme.unwrap_or_default(),
+    };
+    let drawn = plot.drawn().map_err(|error| Refused::Broken(error.to_string()))?;
+    Ok(([(header::CONTENT_TYPE, "image/svg+xml")], drawn).into_response())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a plot has no digits")]
+fn amount(share: &Share, what: What) -> f64 {
+    match what {
+        What::Cost => share.cost as f64 / 1e9,
+        What::Tokens => (share.input_tokens + share.output_tokens) as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n11_days_begin_where_the_household_lives() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        // The clocks go forward on 29 March 2026.
+        let now: Timestamp = "2026-03-30T09:00:00Z".parse().unwrap();
+        let Days { dates, moments } = Days::until(now, &zone, Some(3));
+        let dates: Vec<String> = dates.iter().map(ToString::to_string).collect();
+        assert_eq!(dates, ["2026-03-28", "2026-03-29", "2026-03-30"]);
+        let hours: Vec<i64> = moments.windows(2).map(|pair| (pair[1] - pair[0]) / 3_600_000).collect();
+        assert_eq!(hours, [24, 23, 24]);
+        assert_eq!(Days::until(now, &zone, Some(0)).dates.len(), 1);
+        assert_eq!(Days::until(now, &zone, Some(u16::MAX)).dates.len(), usize::from(DAYS_MAX));
+    }
+}

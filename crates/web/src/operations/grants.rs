@@ -1,0 +1,95 @@
+//! What people have allowed for good.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use crate::door::visitor::{Owner, Visitor};
+use crate::operations::{ASKED, paged};
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::ids::GrantId;
+use hob_store::error::StoreError;
+use hob_store::operations::{self, HeldGrant};
+use hob_store::{Statement, Tx};
+
+/// A grant that holds.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Grant {
+    /// Its number.
+    id: i64,
+    /// Where.
+    session: String,
+    /// Whose calls need no approval.
+    user: String,
+    /// Of which tool.
+    tool: String,
+    /// In which run it was said.
+    run: i64,
+    /// Since when, in milliseconds since 1970.
+    since: i64,
+}
+
+/// Grants that hold.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Grants {
+    /// By conversation, person and tool.
+    grants: Vec<Grant>,
+    /// Where to go on; none: that is all.
+    next: Option<i64>,
+}
+
+/// Which part of the list is wanted.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct AfterGrant {
+    /// What `next` was.
+    after: Option<i64>,
+}
+
+struct List(Option<GrantId>);
+
+#[async_trait]
+impl Statement for List {
+    type Output = Vec<HeldGrant>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<HeldGrant>, StoreError> {
+        operations::grants(tx, self.0, ASKED).await
+    }
+}
+
+/// What people have allowed for good.
+#[utoipa::path(get, path = "/api/operations/grants", tag = "operations", params(AfterGrant),
+    responses((status = 200, body = Grants), (status = 401, body = Problem)))]
+pub(crate) async fn list(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Query(part): Query<AfterGrant>,
+) -> Result<Json<Grants>, Refused> {
+    let (rows, more) = paged(served.router.store.read(List(part.after.map(GrantId))).await?);
+    let next = rows.last().filter(|_| more).map(|row| row.id.0);
+    let grant = |row: HeldGrant| Grant {
+        id: row.id.0,
+        session: row.key,
+        user: row.name,
+        tool: row.tool,
+        run: row.run.0,
+        since: row.created_at,
+    };
+    Ok(Json(Grants { grants: rows.into_iter().map(grant).collect(), next }))
+}
+
+/// Takes a grant back at once: a run that has begun with it asks as well.
+#[utoipa::path(delete, path = "/api/operations/grants/{id}", tag = "operations", params(("id" = i64, Path,)),
+    responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn revoke(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(id): Path<i64>,
+) -> Result<StatusCode, Refused> {
+    let revoked = served.router.revoke_grant(GrantId(id)).await?;
+    if revoked { Ok(StatusCode::NO_CONTENT) } else { Err(Refused::NotFound("grant that holds")) }
+}

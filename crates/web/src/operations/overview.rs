@@ -1,0 +1,58 @@
+//! How Hob fares as a whole: what `hob status` tells, and what upkeep did.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+
+use crate::door::visitor::Visitor;
+use crate::reply::Problem;
+use crate::served::Served;
+use crate::status::{StatusReport, gather};
+
+/// How Hob fares.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Overview {
+    /// What `hob status` tells.
+    status: StatusReport,
+    /// How memories are found.
+    memory: String,
+    /// How commands are confined.
+    sandbox: String,
+    /// The last round of upkeep; none: there was none since the start.
+    upkeep: Option<Upkeep>,
+}
+
+/// A round of upkeep.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct Upkeep {
+    /// When it ended, in milliseconds since 1970.
+    ended_at: i64,
+    /// How long it took, most of it waiting for quiet.
+    took_ms: u64,
+    /// The longest time for which it kept others from writing.
+    held_max_ms: u64,
+    /// How many rows were let go.
+    rows_gone: u64,
+}
+
+/// How Hob fares: channels, what does not work, what is at work, what was spent today.
+#[utoipa::path(get, path = "/api/operations", tag = "operations", responses((status = 200, body = Overview), (status = 401, body = Problem)))]
+pub(crate) async fn overview(State(served): State<Arc<Served>>, _visitor: Visitor) -> Json<Overview> {
+    let house = Arc::clone(&served.router.terms().house);
+    let round = house.upkeep.get();
+    let millis = |took: std::time::Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let upkeep = round.ended.map(|ended| Upkeep {
+        ended_at: ended.as_millisecond(),
+        took_ms: millis(round.took),
+        held_max_ms: millis(round.held_max),
+        rows_gone: round.gone.values().sum(),
+    });
+    Json(Overview {
+        status: gather(&served.router, &served.desk.places).await,
+        memory: house.memory.nearby.standing().to_string(),
+        sandbox: house.confined.clone(),
+        upkeep,
+    })
+}

@@ -1,0 +1,119 @@
+//! The models: whether each is asked, and what it took from its provider's cache.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::State;
+use jiff::SignedDuration;
+use serde::Serialize;
+
+use crate::door::visitor::Visitor;
+use crate::health;
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_store::error::StoreError;
+use hob_store::spend::{self, By, Share};
+use hob_store::{Statement, Tx, millis};
+
+/// A model.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Provider)]
+pub(crate) struct Model {
+    /// Its label.
+    model: String,
+    /// `primary`, `fast`, `smart`, `fallback`.
+    roles: Vec<String>,
+    /// `ready`, `resting`, or `trying`: one call finds out whether it works again.
+    state: &'static str,
+    /// What went wrong, while it rests.
+    why: Option<String>,
+    /// How long it still rests.
+    rests_secs: u64,
+    /// Its calls since the start, by what came of them.
+    calls: BTreeMap<String, u64>,
+    /// What it was asked in the last 24 hours.
+    day: Day,
+}
+
+/// What a model was asked in the last 24 hours.
+#[derive(Debug, Default, Serialize, utoipa::ToSchema)]
+struct Day {
+    /// Calls.
+    calls: i64,
+    /// Tokens read.
+    input_tokens: i64,
+    /// Of those, from the provider's cache.
+    cached_tokens: i64,
+    /// Tokens written.
+    output_tokens: i64,
+    /// Billionths of a US dollar.
+    cost_nanousd: i64,
+}
+
+/// The models.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Providers {
+    /// In the order in which they are tried.
+    models: Vec<Model>,
+}
+
+/// What was spent from one moment to another.
+struct Spent([i64; 2]);
+
+#[async_trait]
+impl Statement for Spent {
+    type Output = Vec<Share>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Share>, StoreError> {
+        spend::shares(tx, &self.0, By::Model).await
+    }
+}
+
+/// The models: whether each is asked, how its calls went, and how much it took from its provider's cache.
+#[utoipa::path(get, path = "/api/operations/providers", tag = "operations", responses((status = 200, body = Providers), (status = 401, body = Problem)))]
+pub(crate) async fn providers(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+) -> Result<Json<Providers>, Refused> {
+    let (router, now) = (&served.router, served.router.clock.now());
+    let ago = |hours| millis(now - SignedDuration::from_hours(hours));
+    // The quarter of an hour that it is now counts as well.
+    let shares = router.store.read(Spent([ago(24), ago(-1)])).await?;
+    let catalog = Arc::clone(&router.terms().house.models);
+    let (states, counted) = (catalog.states(), router.delivery.meters().model_calls.all());
+    let model = |report: health::ModelReport| {
+        let own = |(labels, count): &(Vec<String>, Arc<hob_telemetry::measure::Counter>)| match labels.as_slice() {
+            [model, outcome] if *model == report.model => Some((outcome.clone(), count.get())),
+            _ => None,
+        };
+        let share = shares.iter().find(|share| share.name == report.model);
+        Model {
+            roles: catalog
+                .labels()
+                .filter(|(_, label)| *label == report.model)
+                .map(|(role, _)| role.to_owned())
+                .collect(),
+            state: report.state,
+            why: states.iter().find(|state| state.label == report.model).map(|state| state.why.to_string()),
+            rests_secs: report.rests_secs,
+            calls: counted.iter().filter_map(own).collect(),
+            day: share.map(Day::of).unwrap_or_default(),
+            model: report.model,
+        }
+    };
+    Ok(Json(Providers { models: health::models(&catalog).into_iter().map(model).collect() }))
+}
+
+impl Day {
+    fn of(share: &Share) -> Self {
+        Self {
+            calls: share.calls,
+            input_tokens: share.input_tokens,
+            cached_tokens: share.cached_tokens,
+            output_tokens: share.output_tokens,
+            cost_nanousd: share.cost,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What is at work or waits its turn, in all conversations.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use serde::Serialize;
+
+use crate::door::visitor::{Owner, Visitor};
+use crate::operations::{ASKED, Part, age, paged};
+use crate::owner;
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::ids::{RunId, SessionId};
+use hob_router::operations::queue::Ended;
+use hob_store::error::StoreError;
+use hob_store::operations::{self, After, OpenRow};
+use hob_store::{Statement, Tx, sessions};
+
+/// A run that is not over.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = WaitingRun)]
+pub(crate) struct OpenRun {
+    /// Its number.
+    run: i64,
+    /// Its conversation.
+    session: String,
+    /// Whose message it answers.
+    user: String,
+    /// `queued`, `running` or `waiting` (for a person's word, or an agent's end).
+    state: String,
+    /// The beginning of the message.
+    text: String,
+    /// Seconds since the message came.
+    age_secs: i64,
+}
+
+/// What is at work or waits.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct OpenRuns {
+    /// By conversation, in the order in which they are served.
+    runs: Vec<OpenRun>,
+    /// Where to go on; none: that is all.
+    next: Option<String>,
+}
+
+struct List(After);
+
+#[async_trait]
+impl Statement for List {
+    type Output = Vec<OpenRow>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<OpenRow>, StoreError> {
+        operations::open_runs(tx, self.0, ASKED).await
+    }
+}
+
+/// What is at work or waits its turn, in all conversations.
+#[utoipa::path(get, path = "/api/operations/queue", tag = "operations", params(Part),
+    responses((status = 200, body = OpenRuns), (status = 401, body = Problem), (status = 422, body = Problem)))]
+pub(crate) async fn list(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Query(part): Query<Part>,
+) -> Result<Json<OpenRuns>, Refused> {
+    let (rows, more) = paged(served.router.store.read(List(part.after()?)).await?);
+    let now = served.router.clock.now();
+    let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.session, row.id));
+    let run = |row: OpenRow| OpenRun {
+        run: row.id.0,
+        session: row.key,
+        user: row.user,
+        state: row.state,
+        text: row.text,
+        age_secs: age(now, row.created_at),
+    };
+    Ok(Json(OpenRuns { runs: rows.into_iter().map(run).collect(), next }))
+}
+
+struct Key(SessionId);
+
+#[async_trait]
+impl Statement for Key {
+    type Output = Option<String>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
+        sessions::key(tx, self.0).await
+    }
+}
+
+/// Takes back a run that waits its turn, or stops one at work at its next safe boundary.
+#[utoipa::path(delete, path = "/api/operations/queue/{run}", tag = "operations", params(("run" = i64, Path,)),
+    responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn end(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(run): Path<i64>,
+) -> Result<StatusCode, Refused> {
+    let me = owner::principal(&served.router).await?;
+    match served.router.end_run(RunId(run), me.user).await? {
+        Ended::Done(session) => {
+            let key = served.router.store.read(Key(session)).await?;
+            // Whoever has that conversation open sees it go.
+            key.as_deref()
+                .and_then(|key| key.strip_prefix("web:"))
+                .into_iter()
+                .for_each(|chat| served.page.changed(chat));
+            Ok(StatusCode::NO_CONTENT)
+        }
+        Ended::Over => Err(Refused::NotFound("run that is not over")),
+        Ended::WaitedFor(parent) => {
+            Err(Refused::Conflict(format!("run {parent} waits for what it is to find out: end that one")))
+        }
+    }
+}

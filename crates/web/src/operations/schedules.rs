@@ -1,0 +1,282 @@
+//! What is to be done later, and what came of it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::chat::channel::conversation;
+use crate::chat::routes::named;
+use crate::door::visitor::{Owner, Visitor as Looks};
+use crate::operations::{ASKED, paged};
+use crate::owner;
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::ids::ScheduleId;
+use hob_core::domain::origin::Taint;
+use hob_store::error::StoreError;
+use hob_store::occurrences::{self, OccurrenceRow};
+use hob_store::schedules::{self, NewSchedule as New, ScheduleRow};
+use hob_store::{Statement, Tx, millis, operations};
+use hob_tools::schedule::change::{Alter, Change, Changed, Make, Viewer};
+use hob_tools::schedule::made::{Maker, Wish};
+use hob_tools::schedule::shown;
+
+/// So many schedules are looked through for one that is the same.
+const LOOKED_THROUGH: i64 = 1_000;
+/// The page tries again for so long, in milliseconds.
+const AGAIN_WITHIN_MS: u64 = 120_000;
+/// So many instants to come are told.
+const COMING: usize = 3;
+/// So many that came.
+const CAME: i64 = 10;
+
+/// A schedule.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Schedule {
+    /// Its number.
+    id: i64,
+    /// Its name in the config; none: it was made in a chat, or here.
+    name: Option<String>,
+    /// In whose name it is done.
+    user: String,
+    /// Where its answers go.
+    session: Option<String>,
+    /// What is to be done.
+    task: String,
+    /// When, in words, with the zone.
+    when: String,
+    /// `active`, `paused` or `done`.
+    state: String,
+    /// Why it is paused: `asked`, `failures`, `access` or `damaged`.
+    why: Option<String>,
+    /// Runs in a row that failed.
+    failures: i64,
+    /// The next instants, in milliseconds since 1970.
+    next: Vec<i64>,
+    /// Somebody wants it run at once.
+    asked: bool,
+    /// What came of the last instants, the newest first.
+    came: Vec<Came>,
+}
+
+/// An instant of a schedule.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Came {
+    /// When it was due, in milliseconds since 1970.
+    due_at: i64,
+    /// `queued`, `done`, `failed`, `stopped`, `missed` or `skipped`.
+    state: String,
+    /// Its run.
+    run: Option<i64>,
+}
+
+/// Schedules.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Schedules {
+    /// The newest first.
+    schedules: Vec<Schedule>,
+    /// Where to go on; none: that is all.
+    next: Option<i64>,
+}
+
+/// Which part of the list is wanted.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct Wanted {
+    /// What `next` was.
+    before: Option<i64>,
+    /// Those that are done, instead of those that go on.
+    done: Option<bool>,
+}
+
+struct List {
+    before: i64,
+    done: bool,
+}
+
+#[async_trait]
+impl Statement for List {
+    type Output = Vec<(ScheduleRow, Vec<OccurrenceRow>)>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let mut all = Vec::new();
+        for row in operations::schedules(tx, (self.before, self.done), ASKED).await? {
+            let came = occurrences::history(tx, row.id, CAME).await?;
+            all.push((row, came));
+        }
+        Ok(all)
+    }
+}
+
+impl Schedule {
+    fn of((row, came): (ScheduleRow, Vec<OccurrenceRow>), now: Timestamp) -> Self {
+        let came = came.into_iter().map(|came| Came {
+            due_at: came.due_at,
+            state: came.state,
+            run: came.run.map(|run| run.0),
+        });
+        Self {
+            id: row.id.0,
+            session: row.conversation().map(|place| place.session_key().0),
+            when: shown::when(&row),
+            next: coming(&row, now),
+            came: came.collect(),
+            name: row.name,
+            user: row.user_name,
+            task: row.task,
+            state: row.state,
+            why: row.why,
+            failures: row.failures,
+            asked: row.asked_at.is_some(),
+        }
+    }
+}
+
+fn coming(row: &ScheduleRow, now: Timestamp) -> Vec<i64> {
+    if row.state != "active" {
+        return Vec::new();
+    }
+    let first = row.next_at.and_then(|next| Timestamp::from_millisecond(next).ok());
+    let others = shown::timing(row)
+        .map(|(rule, zone)| rule.next_few(&zone, first.unwrap_or(now).max(now), COMING))
+        .unwrap_or_default();
+    let all = first.into_iter().chain(others.into_iter().filter(|at| Some(*at) != first));
+    all.take(COMING).map(Timestamp::as_millisecond).collect()
+}
+
+/// What is to be done later.
+#[utoipa::path(get, path = "/api/operations/schedules", tag = "operations", params(Wanted),
+    responses((status = 200, body = Schedules), (status = 401, body = Problem)))]
+pub(crate) async fn list(
+    State(served): State<Arc<Served>>,
+    _visitor: Looks,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<Schedules>, Refused> {
+    let list = List { before: wanted.before.unwrap_or(i64::MAX), done: wanted.done.unwrap_or(false) };
+    let (rows, more) = paged(served.router.store.read(list).await?);
+    let now = served.router.clock.now();
+    let next = rows.last().filter(|_| more).map(|(row, _)| row.id.0);
+    Ok(Json(Schedules { schedules: rows.into_iter().map(|row| Schedule::of(row, now)).collect(), next }))
+}
+
+/// What is to be done, and when.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub(crate) struct NewSchedule {
+    /// `weekdays at 8:30`, `in 2h`, `every other Friday at 17:00`, or cron.
+    when: String,
+    /// What to do then, complete in itself.
+    task: String,
+    /// The IANA zone, if not the household's.
+    zone: Option<String>,
+    /// The page's conversation in which it answers.
+    chat: String,
+}
+
+/// Has something done later, in the name of the page's owner; the answers come in a conversation of the page.
+#[utoipa::path(post, path = "/api/operations/schedules", tag = "operations", request_body = NewSchedule,
+    responses((status = 200, body = Schedule), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
+pub(crate) async fn make(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Json(new): Json<NewSchedule>,
+) -> Result<Json<Schedule>, Refused> {
+    let (router, now) = (&served.router, served.router.clock.now());
+    let place = conversation(&named(new.chat)?);
+    let user = owner::principal(router).await?.user;
+    let redact = |text: String| router.redactor.redact(&text).into_owned();
+    let wish = Wish { when: Some(redact(new.when)), task: Some(redact(new.task)), zone: new.zone };
+    let maker = Maker { user, conversation: place, taint: Taint::default(), call: None };
+    let house = router.terms().house.purse.zone.clone();
+    let new = wish.shape(maker, (&house, now)).map_err(|error| Refused::Bad(error.to_string()))?;
+    answer(&served, router.store.write(MakeOnce(Make { new, now })).await?, now).map(Json)
+}
+
+/// The page sends again what it has no answer to: sent twice, it is made once.
+struct MakeOnce(Make);
+
+#[async_trait]
+impl Statement for MakeOnce {
+    type Output = Changed;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Changed, StoreError> {
+        let new = &self.0.new;
+        let known = schedules::list(tx, Some(new.user), LOOKED_THROUGH).await?;
+        match known.into_iter().find(|row| is_same(row, new)) {
+            Some(row) => Ok(Changed::Done(Box::new(row), Vec::new())),
+            None => self.0.run(tx).await,
+        }
+    }
+}
+
+/// The same words for the same moment in the same conversation. `in 2h` is another moment each time that it is sent.
+fn is_same(row: &ScheduleRow, new: &New) -> bool {
+    let apart = row.next_at.zip(new.timing.next.map(millis)).map(|(one, other)| one.abs_diff(other));
+    row.state == "active"
+        && row.conversation().as_ref() == Some(&new.conversation)
+        && (&row.task, &row.asked, &row.zone) == (&new.task, &new.timing.asked, &new.timing.zone)
+        && apart.is_some_and(|apart| apart < AGAIN_WITHIN_MS)
+}
+
+/// What becomes of a schedule.
+#[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Wished {
+    /// It is not run until it is resumed.
+    Pause,
+    /// It is run again.
+    Resume,
+    /// It is run once more, now, beside its rule.
+    Run,
+}
+
+/// Pauses or resumes a schedule, or runs it now.
+#[utoipa::path(post, path = "/api/operations/schedules/{id}/{change}", tag = "operations",
+    params(("id" = i64, Path,), ("change" = inline(Wished), Path,)),
+    responses((status = 200, body = Schedule), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn change(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path((id, wished)): Path<(i64, Wished)>,
+) -> Result<Json<Schedule>, Refused> {
+    let change = match wished {
+        Wished::Pause => Change::Pause,
+        Wished::Resume => Change::Resume,
+        Wished::Run => Change::RunNow,
+    };
+    alter(&served, (id, change)).await.map(Json)
+}
+
+/// Takes a schedule away; one that stands in the config is taken out there.
+#[utoipa::path(delete, path = "/api/operations/schedules/{id}", tag = "operations", params(("id" = i64, Path,)),
+    responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn remove(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(id): Path<i64>,
+) -> Result<StatusCode, Refused> {
+    alter(&served, (id, Change::Remove)).await.map(|_| StatusCode::NO_CONTENT)
+}
+
+async fn alter(served: &Served, (id, change): (i64, Change)) -> Result<Schedule, Refused> {
+    let (router, now) = (&served.router, served.router.clock.now());
+    let principal = owner::principal(router).await?;
+    // The page is nobody's but its owner's: everything may be seen there.
+    let viewer = Viewer { principal, conversation: conversation("operations") };
+    let changed = router.store.write(Alter { viewer, id: ScheduleId(id), change, now }).await?;
+    answer(served, changed, now)
+}
+
+fn answer(served: &Served, changed: Changed, now: Timestamp) -> Result<Schedule, Refused> {
+    match changed {
+        Changed::Done(row, came) => {
+            served.router.alarm.notify_one();
+            Ok(Schedule::of((*row, came), now))
+        }
+        Changed::Unknown => Err(Refused::NotFound("schedule")),
+        other => Err(Refused::Conflict(other.told("", now).err().unwrap_or_default())),
+    }
+}

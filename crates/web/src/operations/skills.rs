@@ -1,0 +1,90 @@
+//! The skills and the MCP servers.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+
+use crate::door::visitor::Visitor;
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_store::error::StoreError;
+use hob_store::skills::{self, SkillRow};
+use hob_store::{Statement, Tx};
+
+/// A skill.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct SkillEntry {
+    /// Its name.
+    name: String,
+    /// When to use it.
+    description: String,
+    /// How it stands.
+    standing: &'static str,
+    /// It may be used.
+    usable: bool,
+    /// Its words may instruct.
+    trusted: bool,
+}
+
+/// A folder that holds no usable skill.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct BrokenSkill {
+    /// Where.
+    place: String,
+    /// What is wrong, and what to do.
+    why: String,
+}
+
+/// The skills.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Skills {
+    /// Those that can be read.
+    skills: Vec<SkillEntry>,
+    /// Those that cannot.
+    broken: Vec<BrokenSkill>,
+}
+
+struct Records;
+
+#[async_trait]
+impl Statement for Records {
+    type Output = Vec<SkillRow>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<SkillRow>, StoreError> {
+        skills::list(tx).await
+    }
+}
+
+/// The skills, usable or not.
+#[utoipa::path(get, path = "/api/operations/skills", tag = "operations", responses((status = 200, body = Skills), (status = 401, body = Problem)))]
+pub(crate) async fn skills(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<Skills>, Refused> {
+    let records = served.router.store.read(Records).await?;
+    let list = served.router.terms().house.skills.list_by(&records);
+    let entry = |line: hob_core::domain::skills::SkillLine| SkillEntry {
+        standing: line.standing.as_str(),
+        usable: line.standing.is_usable(),
+        trusted: line.trusted,
+        name: line.name,
+        description: line.description,
+    };
+    let broken = list.quarantined.into_iter().map(|broken| BrokenSkill { place: broken.place, why: broken.why });
+    Ok(Json(Skills { skills: list.skills.into_iter().map(entry).collect(), broken: broken.collect() }))
+}
+
+/// The MCP servers.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct McpServers {
+    /// A line about each.
+    servers: Vec<String>,
+}
+
+/// The MCP servers: how each stands, and how many tools it has.
+#[utoipa::path(get, path = "/api/operations/servers", tag = "operations", responses((status = 200, body = McpServers), (status = 401, body = Problem)))]
+pub(crate) async fn servers(State(served): State<Arc<Served>>, _visitor: Visitor) -> Json<McpServers> {
+    let router = &served.router;
+    let lines = router.terms().house.servers.standing(router.clock.now());
+    Json(McpServers { servers: lines.iter().map(|line| router.redactor.redact(line).into_owned()).collect() })
+}

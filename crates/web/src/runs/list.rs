@@ -1,0 +1,250 @@
+//! The list of runs, with what narrows it down.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Query, State};
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::door::visitor::Visitor;
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_agent::machine::status::Status;
+use hob_core::domain::ids::SessionId;
+use hob_core::domain::inbound::ChannelKind;
+use hob_store::error::StoreError;
+use hob_store::run_list::{self, Below, Entry, Wish};
+use hob_store::{Statement, Tx, millis, sessions};
+
+/// So many runs are shown at once.
+const PAGE: i64 = 50;
+/// So many are looked at in one step, and so many steps are made for one page: what is rare is found by looking again.
+const STEP: i64 = 500;
+const STEPS_MAX: u32 = 10;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
+/// A run in the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub(crate) struct RunEntry {
+    /// Its number.
+    run: i64,
+    /// Its conversation's published name.
+    session: String,
+    /// The platform.
+    channel: String,
+    /// Whose message it answers.
+    who: String,
+    /// `queued`, `running`, `waiting`, `completed`, `cancelled`, `failed`, `withdrawn` or `joined`.
+    state: String,
+    /// How it ended, in a word, if it is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<String>,
+    /// When its message came, in milliseconds since 1970.
+    accepted_at: i64,
+    /// When it was over.
+    ended_at: Option<i64>,
+    /// The message's first words.
+    message: String,
+    /// Replies of its models.
+    cycles: i64,
+    /// Tokens read and written.
+    tokens: i64,
+    /// What they cost, in nano-dollars; none: nobody knows.
+    cost_nano_usd: Option<i64>,
+    /// The run that it works for, if it is an agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<i64>,
+}
+
+impl From<Entry> for RunEntry {
+    fn from(entry: Entry) -> Self {
+        let Entry { id, session, channel, who, state, created_at, ended_at, text, cycles, tokens, cost, parent, end } =
+            entry;
+        Self {
+            run: id.0,
+            session,
+            channel,
+            who,
+            state,
+            end,
+            accepted_at: created_at,
+            ended_at,
+            message: text,
+            cycles,
+            tokens,
+            cost_nano_usd: cost,
+            parent: parent.map(|run| run.0),
+        }
+    }
+}
+
+impl RunEntry {
+    /// Is it over?
+    pub(super) fn is_over(&self) -> bool {
+        self.ended_at.is_some()
+    }
+}
+
+/// A part of the list.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct RunList {
+    /// The newest first. There may be fewer than a page of them, and more below `next`.
+    runs: Vec<RunEntry>,
+    /// Where to go on; none: that is all.
+    next: Option<i64>,
+}
+
+/// What is wanted.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+pub(crate) struct Filter {
+    /// What `next` was.
+    before: Option<i64>,
+    /// Of this platform: `telegram`, `slack`, `discord`, `email`, `terminal`, `web` or `event`.
+    channel: Option<String>,
+    /// Of the conversation with this published name.
+    session: Option<String>,
+    /// `queued`, `running`, `waiting` or `over`.
+    state: Option<String>,
+    /// How it ended: `completed`, `cancelled`, `failed`, `withdrawn` or `joined`.
+    outcome: Option<String>,
+    /// That cost at least so much, in nano-dollars.
+    cost_min: Option<i64>,
+    /// That took at least so long from its message to its end, in milliseconds.
+    took_min: Option<i64>,
+}
+
+const OPEN: [&str; 3] = [Status::Queued.as_str(), Status::Running.as_str(), Status::Waiting.as_str()];
+const OVER: [&str; 5] = [
+    Status::Completed.as_str(),
+    Status::Cancelled.as_str(),
+    Status::Failed.as_str(),
+    Status::Withdrawn.as_str(),
+    Status::Joined.as_str(),
+];
+
+impl Filter {
+    /// The states that are wanted; none: any.
+    fn states(&self) -> Result<Option<Vec<&'static str>>, Refused> {
+        let bad = |what: &str, name: &str| Refused::Bad(format!("{what} cannot be {name}"));
+        let state = self.state.as_deref().map(|name| match OPEN.iter().find(|known| **known == name) {
+            Some(known) => Ok(vec![*known]),
+            None if name == "over" => Ok(OVER.to_vec()),
+            None => Err(bad("state", name)),
+        });
+        let outcome = self.outcome.as_deref().map(|name| {
+            OVER.iter().find(|known| **known == name).map(|known| vec![*known]).ok_or_else(|| bad("outcome", name))
+        });
+        Ok(match (state.transpose()?, outcome.transpose()?) {
+            (Some(state), Some(outcome)) => Some(state.into_iter().filter(|known| outcome.contains(known)).collect()),
+            (state, outcome) => state.or(outcome),
+        })
+    }
+
+    fn look(self, now: i64) -> Result<Look, Refused> {
+        let states = self.states()?;
+        if let Some(channel) = &self.channel {
+            channel.parse::<ChannelKind>().map_err(|error| Refused::Bad(error.to_string()))?;
+        }
+        let encoded = states.as_ref().map(serde_json::to_string).transpose();
+        let encoded = encoded.map_err(|error| Refused::Store(StoreError::Database(error.to_string())))?;
+        let Self { before, channel, session, cost_min, took_min, .. } = self;
+        let wish = Wish { channel, states: encoded, cost_min, took_min, now };
+        Ok(Look { before: before.unwrap_or(i64::MAX), session, states, wish })
+    }
+}
+
+/// Looks for runs.
+struct Look {
+    before: i64,
+    session: Option<String>,
+    states: Option<Vec<&'static str>>,
+    wish: Wish,
+}
+
+#[async_trait]
+impl Statement for Look {
+    /// None: there is no such conversation.
+    type Output = Option<(Vec<Entry>, Option<i64>)>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let session = match &self.session {
+            None => None,
+            Some(key) => match sessions::find_by_key(tx, key).await? {
+                Some(session) => Some(session.id),
+                None => return Ok(None),
+            },
+        };
+        let mut found: Vec<Entry> = Vec::new();
+        let mut before = self.before;
+        for _ in 0..STEPS_MAX {
+            let candidates = self.candidates(tx, session, Below { before, limit: STEP }).await?;
+            let room = PAGE - i64::try_from(found.len()).unwrap_or(PAGE);
+            found.extend(run_list::pick(tx, &candidates, &self.wish, room).await?);
+            let is_full = i64::try_from(found.len()).is_ok_and(|count| count >= PAGE);
+            let is_all = i64::try_from(candidates.len()).is_ok_and(|count| count < STEP);
+            match (is_full, candidates.last()) {
+                (true, _) => return Ok(Some((found.clone(), found.last().map(|last| last.id.0)))),
+                (false, Some(last)) if !is_all => before = last.0,
+                (false, _) => return Ok(Some((found, None))),
+            }
+        }
+        Ok(Some((found, Some(before))))
+    }
+}
+
+impl Look {
+    /// Those that come next, by the index that leaves out the most.
+    async fn candidates(
+        &self,
+        tx: &mut Tx,
+        session: Option<SessionId>,
+        below: Below,
+    ) -> Result<Vec<hob_core::domain::ids::RunId>, StoreError> {
+        match (session, self.states.as_deref()) {
+            (_, Some([])) => Ok(Vec::new()),
+            (Some(session), _) => run_list::of_session(tx, session, below).await,
+            (None, Some([state])) if OPEN.contains(state) => run_list::open(tx, below).await,
+            (None, Some([state])) if *state != Status::Completed.as_str() => run_list::ended_so(tx, state, below).await,
+            (None, _) => run_list::newest(tx, below).await,
+        }
+    }
+}
+
+/// The runs, newest first.
+#[utoipa::path(get, path = "/api/runs", tag = "runs", params(Filter),
+    responses((status = 200, body = RunList), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+async fn list(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Query(filter): Query<Filter>,
+) -> Result<Json<RunList>, Refused> {
+    let look = filter.look(millis(served.router.clock.now()))?;
+    let (found, next) = served.router.store.read(look).await?.ok_or(Refused::NotFound("conversation"))?;
+    Ok(Json(RunList { runs: found.into_iter().map(RunEntry::from).collect(), next }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n5_states_and_outcomes_narrow_each_other_down() {
+        let states = |state: Option<&str>, outcome: Option<&str>| {
+            let (state, outcome) = (state.map(str::to_owned), outcome.map(str::to_owned));
+            Filter { state, outcome, ..Filter::default() }.states().map_err(|refused| refused.to_string())
+        };
+        assert_eq!(states(None, None), Ok(None));
+        assert_eq!(states(Some("waiting"), None), Ok(Some(vec!["waiting"])));
+        assert_eq!(states(Some("over"), Some("failed")), Ok(Some(vec!["failed"])));
+        assert_eq!(states(Some("queued"), Some("failed")), Ok(Some(Vec::new())));
+        assert_eq!(states(Some("over"), None).map(|all| all.map(|all| all.len())), Ok(Some(5)));
+        assert_eq!(states(Some("done"), None), Err("state cannot be done".to_owned()));
+        assert_eq!(states(None, Some("running")), Err("outcome cannot be running".to_owned()));
+    }
+}

@@ -1,0 +1,311 @@
+//! One run: its tree, and its journal in parts.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::door::visitor::Visitor;
+use crate::reply::{Problem, Refused};
+use crate::runs::beside;
+use crate::runs::list::RunEntry;
+use crate::runs::shown::{CycleShown, Piece, Size, TreeShown, WORDS_MAX, Window};
+use crate::served::Served;
+use hob_agent::journal;
+use hob_agent::machine::event::Event;
+use hob_agent::machine::human::Decision;
+use hob_agent::machine::question::Question;
+use hob_agent::machine::state::Phase;
+use hob_agent::machine::{Replay, texts};
+use hob_agent::replay::load::{Found, Load};
+use hob_agent::replay::tree::Tree;
+use hob_agent::replay::{Recorded, line};
+use hob_core::domain::ids::RunId;
+use hob_store::error::StoreError;
+use hob_store::journal::EventRow;
+use hob_store::run_list::{self, Entry, Wish};
+use hob_store::{Statement, Tx, agents, runs, sessions, switches};
+
+/// So many events are shown at once.
+const EVENTS_MAX: i64 = 100;
+/// The longest event in a list, in characters.
+const LINE_MAX: usize = 300;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
+    OpenApiRouter::new().routes(routes!(run)).routes(routes!(cycle)).routes(routes!(events)).routes(routes!(event))
+}
+
+/// What a run waits to be told.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct QuestionShown {
+    /// Its number in the run.
+    number: u32,
+    /// Its words.
+    text: Piece,
+    /// The decisions that it offers.
+    choices: Vec<&'static str>,
+    /// Other words are an answer as well.
+    takes_words: bool,
+}
+
+/// One run.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct RunShown {
+    /// As it stands in the list.
+    entry: RunEntry,
+    /// What happened; none: its journal is gone.
+    tree: Option<TreeShown>,
+    /// Why its journal is gone.
+    gone: Option<&'static str>,
+    /// The number of its last event.
+    upto: i64,
+    /// What it asks.
+    question: Option<QuestionShown>,
+    /// Its conversation, or the whole house, stands still.
+    paused: bool,
+    /// It can be stopped, or taken back.
+    stoppable: bool,
+    /// The models that this Hob knows.
+    models: Vec<String>,
+}
+
+/// Which cycles are wanted: the newest, unless it is said.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct Cycles {
+    /// From this one on.
+    from: Option<u32>,
+    /// Those that come before this one.
+    before: Option<u32>,
+}
+
+/// Reads what stands beside a run's journal.
+struct Beside {
+    run: RunId,
+    now: i64,
+}
+
+#[async_trait]
+impl Statement for Beside {
+    type Output = Option<(Entry, bool)>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let wish = Wish { now: self.now, ..Wish::default() };
+        let Some(entry) = run_list::pick(tx, &[self.run], &wish, 1).await?.pop() else {
+            return Ok(None);
+        };
+        let mut paused = false;
+        if entry.ended_at.is_none()
+            && let Some(row) = runs::lookup(tx, self.run).await?
+        {
+            let home = agents::home(tx, self.run).await?.unwrap_or(row.session);
+            paused = sessions::paused_by(tx, home).await?.is_some() || switches::paused_by(tx).await?.is_some();
+        }
+        Ok(Some((entry, paused)))
+    }
+}
+
+impl Served {
+    /// The recorded run; the words are why there is none.
+    pub(super) async fn recorded(&self, run: i64) -> Result<Result<Box<Recorded>, &'static str>, Refused> {
+        Ok(match self.router.store.read(Load { run: RunId(run) }).await? {
+            Found::Run(recorded) if recorded.events.is_empty() && recorded.broken.is_none() => {
+                Err("What was said in this run was forgotten, and its journal with it.")
+            }
+            Found::Run(recorded) => Ok(recorded),
+            Found::LetGo => {
+                Err("This run ended longer ago than journals are kept (journals_days under [upkeep]): it was let go.")
+            }
+            Found::Nothing { .. } => return Err(Refused::NotFound("run")),
+        })
+    }
+}
+
+/// One run as its tree of cycles.
+#[utoipa::path(get, path = "/api/runs/{run}", tag = "runs", params(("run" = i64, Path,), Cycles),
+    responses((status = 200, body = RunShown), (status = 401, body = Problem), (status = 404, body = Problem)))]
+async fn run(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Path(run): Path<i64>,
+    Query(Cycles { from, before }): Query<Cycles>,
+) -> Result<Json<RunShown>, Refused> {
+    let now = hob_store::millis(served.router.clock.now());
+    let read = served.router.store.read(Beside { run: RunId(run), now });
+    let (entry, paused) = read.await?.ok_or(Refused::NotFound("run"))?;
+    let entry = RunEntry::from(entry);
+    let models = served.router.terms().house.models.labels().map(|(_, label)| label.to_owned()).collect();
+    let (tree, gone, upto, question) = match served.recorded(run).await? {
+        Err(why) => (None, Some(why), 0, None),
+        Ok(recorded) => {
+            let window = Window { from, before };
+            let fold = move || {
+                let upto = i64::try_from(recorded.events.len()).unwrap_or(i64::MAX);
+                (TreeShown::of(&Tree::of(&recorded), window), upto, question(&recorded))
+            };
+            let (tree, upto, question) = beside(fold).await?;
+            (Some(tree), None, upto, question)
+        }
+    };
+    let stoppable = !entry.is_over();
+    Ok(Json(RunShown { entry, tree, gone, upto, question, paused, stoppable, models }))
+}
+
+/// What a run asks now.
+fn question(recorded: &Recorded) -> Option<QuestionShown> {
+    if recorded.state != "waiting" {
+        return None;
+    }
+    let mut replay = Replay::default();
+    recorded.events.iter().for_each(|timed| replay.feed(&timed.event));
+    let run = replay.state.active()?;
+    let Phase::Waiting { question, .. } = &run.phase else { return None };
+    if matches!(question, Question::Agents | Question::Paused { .. }) {
+        return None;
+    }
+    Some(QuestionShown {
+        number: run.questions,
+        text: Piece::of(&texts::question(question), WORDS_MAX),
+        choices: Decision::offered(question).iter().map(|decision| decision.label()).collect(),
+        takes_words: Decision::takes_words(question),
+    })
+}
+
+/// One cycle, with nothing cut.
+#[utoipa::path(get, path = "/api/runs/{run}/cycles/{number}", tag = "runs", params(("run" = i64, Path,), ("number" = u32, Path,)),
+    responses((status = 200, body = CycleShown), (status = 401, body = Problem), (status = 404, body = Problem)))]
+async fn cycle(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Path((run, number)): Path<(i64, u32)>,
+) -> Result<Json<CycleShown>, Refused> {
+    let recorded = served.recorded(run).await?.map_err(|why| Refused::Bad(why.to_owned()))?;
+    let fold = move || {
+        let tree = Tree::of(&recorded);
+        tree.cycles.iter().find(|cycle| cycle.number == number).map(|cycle| CycleShown::of(cycle, Size::Whole))
+    };
+    Ok(Json(beside(fold).await?.ok_or(Refused::NotFound("cycle"))?))
+}
+
+/// An event in a list.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct EventShown {
+    /// Its number.
+    seq: i64,
+    /// When it was committed, in milliseconds since 1970.
+    at: i64,
+    /// Its name.
+    kind: String,
+    /// What it carries, in a line.
+    text: Piece,
+}
+
+/// A part of a journal.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct EventList {
+    /// The run's state now.
+    state: String,
+    /// The number of its last event.
+    upto: i64,
+    /// In order.
+    events: Vec<EventShown>,
+}
+
+/// Which part of a journal is wanted.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+pub(crate) struct Part {
+    /// After the event with this number.
+    after: Option<i64>,
+    /// At most so many: 0 to 100.
+    limit: Option<i64>,
+}
+
+/// Reads a part of a journal.
+struct LoadPart {
+    run: RunId,
+    after: i64,
+    limit: i64,
+}
+
+#[async_trait]
+impl Statement for LoadPart {
+    type Output = Option<(String, i64, Vec<EventRow>)>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let Some(row) = runs::lookup(tx, self.run).await? else {
+            return Ok(None);
+        };
+        let upto = hob_store::journal::last(tx, self.run).await?;
+        let all = (self.after, i64::MAX);
+        Ok(Some((row.state, upto, hob_store::journal::part(tx, self.run, all, self.limit).await?)))
+    }
+}
+
+/// A part of a run's journal. Whoever asks for what comes after the last event that they know hears how it goes on.
+#[utoipa::path(get, path = "/api/runs/{run}/events", tag = "runs", params(("run" = i64, Path,), Part),
+    responses((status = 200, body = EventList), (status = 401, body = Problem), (status = 404, body = Problem)))]
+async fn events(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Path(run): Path<i64>,
+    Query(Part { after, limit }): Query<Part>,
+) -> Result<Json<EventList>, Refused> {
+    let limit = limit.unwrap_or(EVENTS_MAX).clamp(0, EVENTS_MAX);
+    let load = LoadPart { run: RunId(run), after: after.unwrap_or(0), limit };
+    let (state, upto, rows) = served.router.store.read(load).await?.ok_or(Refused::NotFound("run"))?;
+    let shown = |row: &EventRow| {
+        let text = match journal::decode(RunId(run), row) {
+            Ok(event) => told(&event),
+            Err(error) => error.to_string(),
+        };
+        EventShown { seq: row.seq, at: row.at, kind: row.kind.clone(), text: Piece::of(&text, LINE_MAX) }
+    };
+    Ok(Json(EventList { state, upto, events: rows.iter().map(shown).collect() }))
+}
+
+/// An event in a line: what a run begins with is no line, so that only its models are told.
+fn told(event: &Event) -> String {
+    match event {
+        Event::Begun(begun) => format!("models {}", begun.models.join(", ")),
+        other => line(other),
+    }
+}
+
+/// One event, whole.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct WholeEvent {
+    /// Its number.
+    seq: i64,
+    /// When it was committed, in milliseconds since 1970.
+    at: i64,
+    /// Its name.
+    kind: String,
+    /// The version of its encoding.
+    version: i64,
+    /// What it carries, as it is stored; a text, where that is no JSON.
+    #[schema(value_type = Object)]
+    body: Value,
+}
+
+/// One event as it is stored.
+#[utoipa::path(get, path = "/api/runs/{run}/events/{seq}", tag = "runs", params(("run" = i64, Path,), ("seq" = i64, Path,)),
+    responses((status = 200, body = WholeEvent), (status = 401, body = Problem), (status = 404, body = Problem)))]
+async fn event(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Path((run, seq)): Path<(i64, i64)>,
+) -> Result<Json<WholeEvent>, Refused> {
+    let load = LoadPart { run: RunId(run), after: seq.saturating_sub(1), limit: 1 };
+    let (_, _, rows) = served.router.store.read(load).await?.ok_or(Refused::NotFound("run"))?;
+    let row = rows.into_iter().find(|row| row.seq == seq).ok_or(Refused::NotFound("event"))?;
+    let EventRow { kind, version, body, at, .. } = row;
+    let body = match serde_json::from_str::<Value>(&body) {
+        Ok(mut stored) => stored.get_mut("body").map(Value::take).unwrap_or(Value::Null),
+        Err(_) => Value::String(body),
+    };
+    Ok(Json(WholeEvent { seq, at, kind, version, body }))
+}

@@ -1,0 +1,33 @@
+//! Recorded runs on the page: the list, one run as its cycle tree, what it was at any of its events, and what owners order of
+//! one that is at work. It shows what `hob runs` and `hob replay` show, of the same folds.
+//!
+//! Never: a text that is as long as somebody chose to make it. What is shown is cut, and the whole of it is asked for by
+//! itself.
+//! Start at [`routes`].
+
+mod check;
+mod list;
+mod look;
+mod orders;
+mod shown;
+mod standing;
+
+use std::sync::Arc;
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::reply::Refused;
+use crate::served::Served;
+
+/// The routes.
+pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
+    list::routes().merge(look::routes()).merge(standing::routes()).merge(check::routes()).merge(orders::routes())
+}
+
+/// Folds beside those who talk: a long journal takes its time.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refused> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        tracing::error!(%error, "a run could not be folded for the page");
+        Refused::Broken("this run's journal breaks the code that reads it; the log says more".to_owned())
+    })
+}

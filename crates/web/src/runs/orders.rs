@@ -1,0 +1,73 @@
+//! What owners order of a run that is at work.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::door::visitor::Owner;
+use crate::owner;
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::ids::RunId;
+use hob_router::intake::orders::{Order, Ordered};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
+    OpenApiRouter::new().routes(routes!(stop)).routes(routes!(resume)).routes(routes!(answer))
+}
+
+/// What came of an order.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Told {
+    /// In words.
+    told: String,
+}
+
+impl Served {
+    async fn order(&self, run: i64, order: Order) -> Result<Json<Told>, Refused> {
+        let by = owner::principal(&self.router).await?;
+        match self.router.order(by, RunId(run), order).await? {
+            Ordered::Done(told) => Ok(Json(Told { told })),
+            Ordered::Refused(why) => Err(Refused::Bad(why)),
+            Ordered::NoRun => Err(Refused::NotFound("run")),
+        }
+    }
+}
+
+/// Ends a run, as `/stop` does; one that waits its turn is taken back.
+#[utoipa::path(post, path = "/api/runs/{run}/stop", tag = "runs", params(("run" = i64, Path,)),
+    responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+async fn stop(State(served): State<Arc<Served>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<Told>, Refused> {
+    served.order(run, Order::Stop).await
+}
+
+/// Lets a run's conversation go on that was paused, as `/resume` does.
+#[utoipa::path(post, path = "/api/runs/{run}/resume", tag = "runs", params(("run" = i64, Path,)),
+    responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+async fn resume(State(served): State<Arc<Served>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<Told>, Refused> {
+    served.order(run, Order::Resume).await
+}
+
+/// An answer to a run's question.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub(crate) struct NewAnswer {
+    /// The question's number.
+    question: u32,
+    /// One of its choices, such as `carry on` or `give up`; other words, where it takes them.
+    text: String,
+}
+
+/// Answers what a run asks.
+#[utoipa::path(post, path = "/api/runs/{run}/answers", tag = "runs", params(("run" = i64, Path,)), request_body = NewAnswer,
+    responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+async fn answer(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(run): Path<i64>,
+    Json(NewAnswer { question, text }): Json<NewAnswer>,
+) -> Result<Json<Told>, Refused> {
+    served.order(run, Order::Answer { question, text }).await
+}

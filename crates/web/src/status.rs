@@ -1,0 +1,387 @@
+//! `GET /status` on the socket: how Hob fares, on one screen, for `hob status` and for pages that show it.
+//!
+//! Never: a secret, or what anybody said. What is to be done later is told by its name, or its first words.
+//! Start at [`gather`]; a Hob that does not run is looked at through [`Look`], by whoever reads its database.
+
+pub mod shown;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router as Routes};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use hob_core::domain::condition::{Part, Trouble};
+use hob_core::domain::health::{ChannelHealth, Liveness};
+use hob_core::domain::inbound::ChannelKind;
+use hob_router::intake::Router;
+use hob_store::backup::archives;
+use hob_store::error::StoreError;
+use hob_store::{Statement, Tx, millis, open_runs, outbox, runs, schedules, spend};
+
+/// A database that takes longer than that does not answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+/// So many runs and schedules are listed.
+const LISTED: usize = 5;
+/// So many schedules are looked through for the next.
+const SCHEDULES_MAX: i64 = 1_000;
+/// So many characters of a task are shown.
+const TASK_CHARS: usize = 60;
+
+/// Where things are that only the daemon's config tells.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The data directory.
+    pub data_dir: PathBuf,
+    /// The folder of backups.
+    pub backups: PathBuf,
+    /// The config file; none: there is none.
+    pub config: Option<PathBuf>,
+}
+
+/// How Hob fares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct StatusReport {
+    /// Which Hob tells this.
+    pub version: String,
+    /// Whether it runs; else this was read from its database.
+    pub running: bool,
+    /// For how long it has run, in seconds.
+    pub up_secs: Option<i64>,
+    /// The config file.
+    #[schema(value_type = Option<String>)]
+    pub config: Option<PathBuf>,
+    /// The data directory.
+    #[schema(value_type = String)]
+    pub data_dir: PathBuf,
+    /// What does not work as it should.
+    pub degraded: Vec<Degraded>,
+    /// The accounts; none while it does not run.
+    pub channels: Vec<AccountStatus>,
+    /// Role and model.
+    #[schema(value_type = Vec<Vec<String>>)]
+    pub models: Vec<(String, String)>,
+    /// Models that are not asked at the moment, and why.
+    pub resting: Vec<String>,
+    /// What the database tells; none: it does not answer.
+    pub books: Option<Books>,
+    /// Seconds since the newest backup was made; none: there is none.
+    pub backup_age_secs: Option<i64>,
+    /// Bytes that can still be written; none: the disk cannot be asked.
+    pub disk_free_bytes: Option<u64>,
+}
+
+/// A part that does not work as it should.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Degraded {
+    /// Which.
+    pub part: String,
+    /// For how long, in seconds.
+    pub age_secs: i64,
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub fix: String,
+}
+
+/// An account on a platform.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct AccountStatus {
+    /// The platform.
+    pub channel: String,
+    /// The account.
+    pub account: String,
+    /// As in `/health`.
+    pub state: String,
+    /// Why it is so, where that is known.
+    pub why: Option<String>,
+    /// Who Hob is there.
+    pub name: Option<String>,
+    /// Seconds since the platform was last heard.
+    pub heard_age_secs: Option<i64>,
+    /// Seconds since a message last came.
+    pub message_age_secs: Option<i64>,
+    /// Seconds since something was last sent there, since the start.
+    #[serde(default)]
+    pub sent_age_secs: Option<i64>,
+}
+
+/// What the database tells.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Books {
+    /// Open runs by state.
+    pub runs: BTreeMap<String, i64>,
+    /// How long the oldest run that is queued has waited, in seconds.
+    pub queue_age_secs: Option<i64>,
+    /// The runs at work, the first few.
+    pub at_work: Vec<RunStatus>,
+    /// What is not delivered, by state: how much, and how long the oldest has waited.
+    pub outbox: BTreeMap<String, Waiting>,
+    /// What was spent since midnight.
+    pub today: Today,
+    /// What is due next, the first few.
+    pub next: Vec<Job>,
+}
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct RunStatus {
+    /// Its number.
+    pub run: i64,
+    /// Its conversation.
+    pub session: String,
+    /// Its state.
+    pub state: String,
+    /// Seconds since its message came.
+    pub age_secs: i64,
+}
+
+/// Chunks that wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Waiting {
+    /// How many.
+    pub count: i64,
+    /// How long the oldest has waited, in seconds.
+    pub oldest_age_secs: i64,
+}
+
+/// What was spent today.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Today {
+    /// Calls of models.
+    pub calls: i64,
+    /// Tokens read.
+    pub input_tokens: i64,
+    /// Tokens written.
+    pub output_tokens: i64,
+    /// Billionths of a US dollar.
+    pub cost_nanousd: i64,
+}
+
+/// Something that is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Job {
+    /// Its number among the schedules.
+    pub schedule: i64,
+    /// In so many seconds; negative: it is late.
+    pub in_secs: i64,
+    /// Its name, or the first words of its task.
+    pub what: String,
+}
+
+/// Reads the books.
+pub struct Look {
+    /// The household's time zone: it says when today began.
+    pub zone: TimeZone,
+    /// Now.
+    pub now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Look {
+    type Output = Books;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Books, StoreError> {
+        let age = |at: i64| (millis(self.now) - at).max(0) / 1_000;
+        let states = runs::count_open(tx).await?;
+        let mut at_work = Vec::new();
+        let mut queued = None;
+        for open in open_runs::list_open(tx).await? {
+            let Some(row) = runs::lookup(tx, open.id).await? else { continue };
+            let (session, state, age_secs) = (row.key, row.state, age(row.created_at));
+            if state == "queued" {
+                queued = queued.max(Some(age_secs));
+            } else if at_work.len() < LISTED {
+                at_work.push(RunStatus { run: open.id.0, session, state, age_secs });
+            }
+        }
+        let waiting = outbox::count(tx, self.now - SignedDuration::from_hours(24)).await?;
+        let spent = spend::since(tx, millis(midnight(&self.zone, self.now)), None).await?;
+        let all = schedules::list(tx, None, SCHEDULES_MAX).await?;
+        let mut next: Vec<Job> = all
+            .into_iter()
+            .filter(|row| row.state == "active")
+            .filter_map(|row| {
+                let what = row.name.unwrap_or_else(|| short(&row.task));
+                let in_secs = (row.next_at? - millis(self.now)).div_euclid(1_000);
+                Some(Job { schedule: row.id.0, in_secs, what })
+            })
+            .collect();
+        next.sort_by_key(|job| (job.in_secs, job.schedule));
+        next.truncate(LISTED);
+        Ok(Books {
+            runs: states.into_iter().map(|row| (row.state, row.count)).collect(),
+            queue_age_secs: queued,
+            at_work,
+            outbox: waiting
+                .into_iter()
+                .map(|row| (row.state, Waiting { count: row.count, oldest_age_secs: age(row.oldest) }))
+                .collect(),
+            today: Today {
+                calls: spent.calls,
+                input_tokens: spent.input_tokens,
+                output_tokens: spent.output_tokens,
+                cost_nanousd: spent.cost,
+            },
+            next,
+        })
+    }
+}
+
+fn midnight(zone: &TimeZone, now: Timestamp) -> Timestamp {
+    now.to_zoned(zone.clone()).start_of_day().map_or(now, |day| day.timestamp())
+}
+
+fn short(task: &str) -> String {
+    let task = task.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown: String = task.chars().take(TASK_CHARS).collect();
+    if shown.len() < task.len() { format!("{shown}…") } else { shown }
+}
+
+/// What is known beside the running Hob: of its files.
+#[must_use]
+pub fn beside(places: &Places, now: Timestamp) -> StatusReport {
+    let newest = archives::newest_in(&places.backups, &places.data_dir, now);
+    StatusReport {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        running: false,
+        up_secs: None,
+        config: places.config.clone(),
+        data_dir: places.data_dir.clone(),
+        degraded: Vec::new(),
+        channels: Vec::new(),
+        models: Vec::new(),
+        resting: Vec::new(),
+        books: None,
+        backup_age_secs: newest.map(|made| secs(now.duration_since(made))),
+        disk_free_bytes: free(&places.data_dir),
+    }
+}
+
+/// How many bytes can still be written there; none: it cannot be asked.
+fn free(folder: &Path) -> Option<u64> {
+    match rustix::fs::statvfs(folder) {
+        Ok(room) => Some(room.f_bavail.saturating_mul(room.f_frsize)),
+        Err(error) => {
+            tracing::debug!(folder = %folder.display(), %error, "the disk cannot be asked");
+            None
+        }
+    }
+}
+
+fn secs(span: SignedDuration) -> i64 {
+    span.as_secs().max(0)
+}
+
+/// How the running Hob fares.
+pub async fn gather(router: &Router, places: &Places) -> StatusReport {
+    let now = router.clock.now();
+    let terms = router.terms();
+    let look = Look { zone: terms.house.purse.zone.clone(), now };
+    let books = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(look)).await {
+        Ok(Ok(books)) => Some(books),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "status: the database does not answer");
+            None
+        }
+        Err(_elapsed) => {
+            tracing::warn!("status: the database does not answer in time");
+            None
+        }
+    };
+    let house = &terms.house;
+    let degraded = house.conditions.all();
+    let hide = |text: &str| router.redactor.redact(text).into_owned();
+    StatusReport {
+        running: true,
+        up_secs: Some(secs(now.duration_since(house.started))),
+        degraded: degraded.iter().map(|(part, trouble)| degrade(part, trouble, now)).collect(),
+        channels: router.delivery.health().iter().map(|account| status_of(account, &hide)).collect(),
+        models: house.models.labels().map(|(role, label)| (role.to_owned(), label.to_owned())).collect(),
+        resting: house.models.states().iter().map(ToString::to_string).collect(),
+        books,
+        // Another config may name another folder by now.
+        ..beside(&Places { backups: house.backups.clone(), ..places.clone() }, now)
+    }
+}
+
+fn degrade(part: &Part, trouble: &Trouble, now: Timestamp) -> Degraded {
+    Degraded {
+        part: part.to_string(),
+        age_secs: secs(now.duration_since(trouble.since)),
+        what: trouble.what.clone(),
+        fix: trouble.fix.clone(),
+    }
+}
+
+fn status_of(
+    (kind, account, health): &(ChannelKind, String, ChannelHealth),
+    hide: &dyn Fn(&str) -> String,
+) -> AccountStatus {
+    let age = |at: Timestamp| secs(health.now.duration_since(at));
+    let why = match &health.liveness {
+        Liveness::Down { why } | Liveness::Closed { why } => Some(hide(why)),
+        Liveness::Connecting | Liveness::Connected | Liveness::Deaf => {
+            health.stuck.as_ref().map(|why| format!("messages wait: {}", hide(why)))
+        }
+    };
+    AccountStatus {
+        channel: kind.to_string(),
+        account: account.clone(),
+        state: health.liveness.as_str().to_owned(),
+        why,
+        name: health.name.clone(),
+        heard_age_secs: health.heard_at.map(age),
+        message_age_secs: health.message_at.map(age),
+        sent_age_secs: health.sent_at.map(age),
+    }
+}
+
+/// The route.
+pub fn routes(router: Arc<Router>, places: Places) -> Routes {
+    Routes::new().route("/status", get(status)).with_state((router, Arc::new(places)))
+}
+
+async fn status(State((router, places)): State<(Arc<Router>, Arc<Places>)>) -> Response {
+    let report = gather(&router, &places).await;
+    (StatusCode::OK, [(header::CACHE_CONTROL, "no-store")], Json(report)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n11_a_hob_that_does_not_run_says_so_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let (data_dir, backups) = (folder.path().to_owned(), folder.path().join("backups"));
+        std::fs::create_dir(&backups).unwrap();
+        std::fs::write(backups.join("hob-2026-01-01T000000Z.tar.gz"), "").unwrap();
+        let now: Timestamp = "2026-01-01T00:05:00Z".parse().unwrap();
+        let seen = beside(&Places { data_dir, backups, config: None }, now);
+        assert!(seen.disk_free_bytes.is_some_and(|free| free > 0));
+        let seen = StatusReport { data_dir: "/d".into(), disk_free_bytes: None, version: "0".to_owned(), ..seen };
+        insta::assert_snapshot!(seen, @r"
+        Hob is not running (this is hob 0); its database says:
+        config: none
+        database: no answer
+        backup: 5 min ago
+        data: /d (cannot be asked)
+        ");
+    }
+
+    #[test]
+    fn n11_a_task_is_named_by_its_first_words() {
+        assert_eq!(short("water\n  the plants"), "water the plants");
+        assert_eq!(short(&"ä".repeat(61)), format!("{}…", "ä".repeat(60)));
+    }
+}
