@@ -2,6 +2,7 @@
 //!
 //! Start at [`wirings`]; [`Live`] is an account that receives.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,16 +16,9 @@ use crate::daemon::switches::Switches;
 use crate::daemon::{Blueprint, discord, letters, slack, telegram};
 use hob_config::Config;
 use hob_core::domain::channel::{Adapter, Intake};
-use hob_core::domain::inbound::ChannelKind;
-use hob_discord as discord_room;
-use hob_discord::Discord;
-use hob_email as email_room;
-use hob_email::Email;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::rng::Rng;
 use hob_router::intake::Router;
-use hob_slack as slack_room;
-use hob_slack::Slack;
-use hob_telegram as telegram_room;
-use hob_telegram::Telegram;
 
 /// The wait before a channel that broke starts again.
 const CHANNEL_RESTART: Duration = Duration::from_secs(1);
@@ -33,71 +27,41 @@ const CHANNEL_RESTART: Duration = Duration::from_secs(1);
 const FORMER_MAX: Duration = Duration::from_secs(15);
 
 /// How an account is reached. What else its section says, people and personas, is no part of it.
-#[derive(Debug, Clone)]
-pub(super) enum Wiring {
-    Telegram(telegram_room::settings::Settings),
-    Slack(slack_room::settings::Settings),
-    Discord(discord_room::settings::Settings),
-    Email(Box<email_room::settings::Settings>),
-}
-
-impl Wiring {
+pub(super) trait Platform: Any + Send + Sync {
     /// Which account it is.
-    pub(super) fn address(&self) -> Address {
-        let (kind, account) = match self {
-            Self::Telegram(settings) => (ChannelKind::Telegram, &settings.account),
-            Self::Slack(settings) => (ChannelKind::Slack, &settings.account),
-            Self::Discord(settings) => (ChannelKind::Discord, &settings.account),
-            Self::Email(settings) => (ChannelKind::Email, &settings.account),
-        };
-        (kind, account.clone())
-    }
+    fn address(&self) -> Address;
 
     /// Is it reached in the same way?
-    pub(super) fn is_as(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Telegram(one), Self::Telegram(other)) => one == other,
-            (Self::Slack(one), Self::Slack(other)) => slack::is_same(one, other),
-            (Self::Discord(one), Self::Discord(other)) => one == other,
-            (Self::Email(one), Self::Email(other)) => one == other,
-            (Self::Telegram(_) | Self::Slack(_) | Self::Discord(_) | Self::Email(_), _) => false,
-        }
-    }
+    fn is_as(&self, other: &dyn Platform) -> bool;
 
     /// Builds the adapter; nothing is sent yet.
-    pub(super) fn build(&self, blueprint: &Blueprint) -> Result<Arc<dyn Adapter>, StartError> {
-        let (clock, rng) = (Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng));
-        Ok(match self.clone() {
-            Self::Telegram(settings) => Arc::new(Telegram::new(settings, clock, rng)?),
-            Self::Slack(settings) => {
-                let account = settings.account.clone();
-                Arc::new(Slack::new(settings, clock, rng).map_err(|source| StartError::Slack { account, source })?)
-            }
-            Self::Discord(settings) => Arc::new(Discord::new(settings, clock, rng)?),
-            Self::Email(settings) => {
-                let account = settings.account.clone();
-                Arc::new(Email::new(*settings, clock, rng).map_err(|source| StartError::Email { account, source })?)
-            }
-        })
-    }
+    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, Broken>;
 }
+
+/// Why an adapter cannot be built.
+pub(super) type Broken = Box<dyn std::error::Error + Send + Sync>;
+
+/// One of an account.
+pub(super) type Wiring = Arc<dyn Platform>;
 
 /// How every account is reached; `is_served`: Hob listens for calls.
 pub(super) fn wirings(config: &Config, is_served: bool) -> Result<Vec<Wiring>, StartError> {
-    let mut all = Vec::new();
-    for (account, telegram) in telegram::accounts(config) {
-        all.push(Wiring::Telegram(telegram::settings(account, telegram, is_served)?));
-    }
-    for (account, slack) in slack::accounts(config) {
-        all.push(Wiring::Slack(slack::settings(account, slack)?));
-    }
-    for (account, discord) in discord::accounts(config) {
-        all.push(Wiring::Discord(discord::settings(account, discord)?));
-    }
-    for (account, email) in letters::accounts(config) {
-        all.push(Wiring::Email(Box::new(letters::settings(account, email))));
-    }
+    let mut all = telegram::wirings(config, is_served)?;
+    all.extend(slack::wirings(config)?);
+    all.extend(discord::wirings(config)?);
+    all.extend(letters::wirings(config)?);
     Ok(all)
+}
+
+/// A platform that this Hob was built without.
+#[cfg(not(all(feature = "telegram", feature = "slack", feature = "discord", feature = "email")))]
+pub(super) fn without<T>(section: &str, mut accounts: impl Iterator<Item = T>) -> Result<Vec<Wiring>, StartError> {
+    match accounts.next() {
+        None => Ok(Vec::new()),
+        Some(_) => Err(StartError::Config(format!(
+            "[{section}]: this Hob was built without it: build one with `--features {section}`, or take the section out"
+        ))),
+    }
 }
 
 /// An account with its adapter.
@@ -113,7 +77,15 @@ pub(super) fn wired(blueprint: &Blueprint, is_served: bool) -> Result<Vec<Wired>
         return Ok(Vec::new());
     }
     let all = wirings(&blueprint.config, is_served)?.into_iter();
-    all.map(|wiring| Ok(Wired { adapter: wiring.build(blueprint)?, wiring })).collect()
+    all.map(|wiring| Ok(Wired { adapter: built(&wiring, blueprint)?, wiring })).collect()
+}
+
+/// The adapter of an account.
+pub(super) fn built(wiring: &Wiring, blueprint: &Blueprint) -> Result<Arc<dyn Adapter>, StartError> {
+    wiring.build(Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng)).map_err(|source| {
+        let (channel, account) = wiring.address();
+        StartError::Channel { channel, account, source }
+    })
 }
 
 /// An account that receives.

@@ -1,12 +1,26 @@
 //! From the config's bots on Discord to what the rooms take.
 
+#[cfg(feature = "discord")]
+use std::{any::Any, sync::Arc};
+
+use crate::daemon::channels::Wiring;
+#[cfg(not(feature = "discord"))]
+use crate::daemon::channels::without;
+#[cfg(feature = "discord")]
+use crate::daemon::channels::{Broken, Platform};
 use crate::daemon::error::StartError;
 use crate::daemon::people::{Section, numbers};
 use hob_config::Config;
 use hob_config::discord::DiscordConfig;
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::principal::Role;
-use hob_discord::settings::{Pace, Settings};
+#[cfg(feature = "discord")]
+use {
+    crate::daemon::reload::plan::Address,
+    hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
+    hob_discord::Discord,
+    hob_discord::settings::{Pace, Settings},
+};
 
 /// The bots, by their accounts' names.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &DiscordConfig)> {
@@ -31,8 +45,34 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
     })
 }
 
-/// How Discord is reached by one of them.
-pub(super) fn settings(account: &str, config: &DiscordConfig) -> Result<Settings, StartError> {
+/// How they are reached.
+#[cfg(feature = "discord")]
+pub(super) fn wirings(config: &Config) -> Result<Vec<Wiring>, StartError> {
+    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own)?) as Wiring)).collect()
+}
+
+#[cfg(not(feature = "discord"))]
+pub(super) fn wirings(config: &Config) -> Result<Vec<Wiring>, StartError> {
+    without("discord", accounts(config))
+}
+
+#[cfg(feature = "discord")]
+impl Platform for Settings {
+    fn address(&self) -> Address {
+        (ChannelKind::Discord, self.account.clone())
+    }
+
+    fn is_as(&self, other: &dyn Platform) -> bool {
+        (other as &dyn Any).downcast_ref::<Self>() == Some(self)
+    }
+
+    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, Broken> {
+        Ok(Arc::new(Discord::new(self.clone(), clock, rng)?))
+    }
+}
+
+#[cfg(feature = "discord")]
+fn settings(account: &str, config: &DiscordConfig) -> Result<Settings, StartError> {
     let api_url = url::Url::parse(&config.api_url);
     let api_url = api_url.map_err(|error| StartError::Config(format!("discord.api_url ({account}): {error}")))?;
     Ok(Settings {

@@ -1,14 +1,13 @@
 //! Why Hob could not start.
 
-use hob_discord::SetupError as DiscordError;
+use crate::daemon::channels::Broken;
+use hob_core::domain::inbound::ChannelKind;
 use hob_model::discover::DiscoverError;
 use hob_model::error::ModelError;
 use hob_model::table::TableError;
-use hob_slack::SetupError as SlackError;
 use hob_store::backup::BackupError;
 use hob_store::error::StoreError;
 use hob_store::lock::LockError;
-use hob_telegram::SetupError;
 
 /// Hob could not start.
 #[derive(Debug, thiserror::Error)]
@@ -39,27 +38,15 @@ pub enum StartError {
     /// The table of models cannot be read.
     #[error("the table of models: {0}")]
     Table(#[from] TableError),
-    /// Telegram's client cannot be built.
-    #[error("[telegram]: {0}")]
-    Telegram(#[from] SetupError),
-    /// Slack's client cannot be built.
-    #[error("[slack] ({account}): {source}")]
-    Slack {
-        /// Which of the apps.
+    /// A platform's client cannot be built.
+    #[error("[{channel}] ({account}): {source}")]
+    Channel {
+        /// Which platform.
+        channel: ChannelKind,
+        /// Which of its accounts.
         account: String,
         /// Why.
-        source: SlackError,
-    },
-    /// Discord's client cannot be built.
-    #[error("[discord]: {0}")]
-    Discord(#[from] DiscordError),
-    /// A mailbox's client cannot be built.
-    #[error("[email] ({account}): {source}")]
-    Email {
-        /// Which of the mailboxes.
-        account: String,
-        /// Why.
-        source: hob_email::SetupError,
+        source: Broken,
     },
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]
@@ -82,13 +69,7 @@ impl StartError {
         match self {
             Self::Lock(_) | Self::Store(_) | Self::Restore(_) | Self::Listen { .. } => false,
             Self::Provider(source) | Self::Fallback { source, .. } => *source != DiscoverError::NoOllama,
-            Self::Model(_)
-            | Self::Table(_)
-            | Self::Telegram(_)
-            | Self::Slack { .. }
-            | Self::Discord(_)
-            | Self::Email { .. }
-            | Self::Config(_) => true,
+            Self::Model(_) | Self::Table(_) | Self::Channel { .. } | Self::Config(_) => true,
         }
     }
 }

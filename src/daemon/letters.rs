@@ -1,16 +1,30 @@
 //! From `[email]` to what the mailboxes and the outbox take.
 
 use std::sync::Arc;
-use std::time::Duration;
+#[cfg(feature = "email")]
+use std::{any::Any, time::Duration};
 
+use crate::daemon::channels::Wiring;
+#[cfg(not(feature = "email"))]
+use crate::daemon::channels::without;
+#[cfg(feature = "email")]
+use crate::daemon::channels::{Broken, Platform};
+use crate::daemon::error::StartError;
 use crate::daemon::parts;
 use crate::daemon::people::{Section, lower};
 use hob_config::Config;
-use hob_config::email::{EmailConfig, TlsConfig};
+use hob_config::email::EmailConfig;
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::principal::Role;
-use hob_email::settings::{Authentication, Pace, Security, Server, Settings};
 use hob_router::mail::LetterRules;
+#[cfg(feature = "email")]
+use {
+    crate::daemon::reload::plan::Address,
+    hob_config::email::TlsConfig,
+    hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
+    hob_email::Email,
+    hob_email::settings::{Authentication, Pace, Security, Server, Settings},
+};
 
 /// The mailboxes, and what each is called.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &EmailConfig)> {
@@ -42,8 +56,34 @@ pub(super) fn rules(config: &Config) -> LetterRules {
     LetterRules { access: Arc::new(parts::access(config)), per_hour_max }
 }
 
-/// How a mailbox is reached.
-pub(super) fn settings(account: &str, config: &EmailConfig) -> Settings {
+/// How they are reached.
+#[cfg(feature = "email")]
+pub(super) fn wirings(config: &Config) -> Result<Vec<Wiring>, StartError> {
+    Ok(accounts(config).map(|(account, own)| Arc::new(settings(account, own)) as Wiring).collect())
+}
+
+#[cfg(not(feature = "email"))]
+pub(super) fn wirings(config: &Config) -> Result<Vec<Wiring>, StartError> {
+    without("email", accounts(config))
+}
+
+#[cfg(feature = "email")]
+impl Platform for Settings {
+    fn address(&self) -> Address {
+        (ChannelKind::Email, self.account.clone())
+    }
+
+    fn is_as(&self, other: &dyn Platform) -> bool {
+        (other as &dyn Any).downcast_ref::<Self>() == Some(self)
+    }
+
+    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, Broken> {
+        Ok(Arc::new(Email::new(self.clone(), clock, rng)?))
+    }
+}
+
+#[cfg(feature = "email")]
+fn settings(account: &str, config: &EmailConfig) -> Settings {
     let address = config.address.to_lowercase();
     let user = config.imap_user.clone().unwrap_or_else(|| config.address.clone());
     let imap = Server {
@@ -80,6 +120,7 @@ pub(super) fn settings(account: &str, config: &EmailConfig) -> Settings {
     }
 }
 
+#[cfg(feature = "email")]
 fn security(tls: TlsConfig) -> Security {
     match tls {
         TlsConfig::Tls => Security::Tls,

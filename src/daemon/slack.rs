@@ -1,13 +1,27 @@
 //! From the config's apps on Slack to what the rooms take.
 
+#[cfg(feature = "slack")]
+use std::{any::Any, sync::Arc};
+
+use crate::daemon::channels::Wiring;
+#[cfg(not(feature = "slack"))]
+use crate::daemon::channels::without;
+#[cfg(feature = "slack")]
+use crate::daemon::channels::{Broken, Platform};
 use crate::daemon::error::StartError;
 use crate::daemon::people::Section;
 use hob_config::Config;
 use hob_config::slack::SlackConfig;
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::principal::Role;
-use hob_router::command::{self, Command};
-use hob_slack::settings::{Pace, Settings};
+#[cfg(feature = "slack")]
+use {
+    crate::daemon::reload::plan::Address,
+    hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
+    hob_router::command::{self, Command},
+    hob_slack::Slack,
+    hob_slack::settings::{Pace, Settings},
+};
 
 /// The apps, and what each is called.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &SlackConfig)> {
@@ -32,8 +46,34 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
     })
 }
 
-/// How Slack is reached by one of them.
-pub(super) fn settings(account: &str, config: &SlackConfig) -> Result<Settings, StartError> {
+/// How they are reached.
+#[cfg(feature = "slack")]
+pub(super) fn wirings(config: &Config) -> Result<Vec<Wiring>, StartError> {
+    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own)?) as Wiring)).collect()
+}
+
+#[cfg(not(feature = "slack"))]
+pub(super) fn wirings(config: &Config) -> Result<Vec<Wiring>, StartError> {
+    without("slack", accounts(config))
+}
+
+#[cfg(feature = "slack")]
+impl Platform for Settings {
+    fn address(&self) -> Address {
+        (ChannelKind::Slack, self.account.clone())
+    }
+
+    fn is_as(&self, other: &dyn Platform) -> bool {
+        (other as &dyn Any).downcast_ref::<Self>().is_some_and(|other| is_same(self, other))
+    }
+
+    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, Broken> {
+        Ok(Arc::new(Slack::new(self.clone(), clock, rng)?))
+    }
+}
+
+#[cfg(feature = "slack")]
+fn settings(account: &str, config: &SlackConfig) -> Result<Settings, StartError> {
     let api_url = url::Url::parse(&config.api_url);
     let api_url = api_url.map_err(|error| StartError::Config(format!("slack.api_url ({account}): {error}")))?;
     Ok(Settings {
@@ -47,7 +87,8 @@ pub(super) fn settings(account: &str, config: &SlackConfig) -> Result<Settings, 
 }
 
 /// Is it the same app, reached in the same way?
-pub(super) fn is_same(one: &Settings, other: &Settings) -> bool {
+#[cfg(feature = "slack")]
+fn is_same(one: &Settings, other: &Settings) -> bool {
     let of = |settings: &Settings| {
         let Settings { account, bot_token, app_token, api_url, .. } = settings.clone();
         (account, bot_token, app_token, api_url)

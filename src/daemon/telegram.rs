@@ -1,15 +1,27 @@
 //! Telegram's accounts, as the config names them.
 
-use std::time::Duration;
+#[cfg(feature = "telegram")]
+use std::{any::Any, sync::Arc, time::Duration};
 
+use crate::daemon::channels::Wiring;
+#[cfg(not(feature = "telegram"))]
+use crate::daemon::channels::without;
+#[cfg(feature = "telegram")]
+use crate::daemon::channels::{Broken, Platform};
 use crate::daemon::error::StartError;
 use crate::daemon::people::{Section, numbers};
 use hob_config::Config;
 use hob_config::telegram::TelegramConfig;
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::principal::Role;
-use hob_router::command::LISTED;
-use hob_telegram::settings::{Pace, Settings, Webhook};
+#[cfg(feature = "telegram")]
+use {
+    crate::daemon::reload::plan::Address,
+    hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
+    hob_router::command::LISTED,
+    hob_telegram::Telegram,
+    hob_telegram::settings::{Pace, Settings, Webhook},
+};
 
 /// The accounts by name: that of `[telegram]`, and those of `[telegram_accounts]`.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &TelegramConfig)> {
@@ -17,8 +29,34 @@ pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &Telegram
     own.chain(config.telegram_accounts.iter().map(|(name, telegram)| (name.as_str(), telegram)))
 }
 
-/// How it is reached.
-pub(super) fn settings(account: &str, config: &TelegramConfig, is_served: bool) -> Result<Settings, StartError> {
+/// How they are reached.
+#[cfg(feature = "telegram")]
+pub(super) fn wirings(config: &Config, is_served: bool) -> Result<Vec<Wiring>, StartError> {
+    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own, is_served)?) as Wiring)).collect()
+}
+
+#[cfg(not(feature = "telegram"))]
+pub(super) fn wirings(config: &Config, _is_served: bool) -> Result<Vec<Wiring>, StartError> {
+    without("telegram", accounts(config))
+}
+
+#[cfg(feature = "telegram")]
+impl Platform for Settings {
+    fn address(&self) -> Address {
+        (ChannelKind::Telegram, self.account.clone())
+    }
+
+    fn is_as(&self, other: &dyn Platform) -> bool {
+        (other as &dyn Any).downcast_ref::<Self>() == Some(self)
+    }
+
+    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, Broken> {
+        Ok(Arc::new(Telegram::new(self.clone(), clock, rng)?))
+    }
+}
+
+#[cfg(feature = "telegram")]
+fn settings(account: &str, config: &TelegramConfig, is_served: bool) -> Result<Settings, StartError> {
     let url = |key: &str, url: &str| {
         url::Url::parse(url).map_err(|error| StartError::Config(format!("telegram.{key}, account {account}: {error}")))
     };

@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 
 use crate::daemon::assembly::{Made, channels, serves, ways};
 use crate::daemon::begins::{self, Begins};
-use crate::daemon::channels::{Live, Wired, Wiring, wirings};
+use crate::daemon::channels::{Live, Wired, Wiring, built, wirings};
 use crate::daemon::error::StartError;
 use crate::daemon::reload::plan::{self, Address, Step, Steps};
 use crate::daemon::reload::refusal::Why;
@@ -85,7 +85,7 @@ impl Reloader {
         let steps = plan::channels(&before, &after);
         let wired = after.into_iter().map(|wiring| match known(&self.live, &wiring) {
             Some(live) => Ok(live.wired.clone()),
-            None => Ok(Wired { adapter: wiring.build(blueprint)?, wiring }),
+            None => Ok(Wired { adapter: built(&wiring, blueprint)?, wiring }),
         });
         let wired: Result<_, StartError> = wired.collect();
         Ok((steps, wired.map_err(|error| error.to_string())?))
@@ -138,5 +138,5 @@ impl Reloader {
 
 /// The account that is reached like this, and need not be touched.
 fn known<'a>(live: &'a [Live], wiring: &Wiring) -> Option<&'a Live> {
-    live.iter().find(|live| live.wired.wiring.is_as(wiring))
+    live.iter().find(|live| live.wired.wiring.is_as(&**wiring))
 }

@@ -61,11 +61,11 @@ pub(in crate::daemon) fn channels(before: &[Wiring], after: &[Wiring]) -> Steps 
     let find = |all: &'_ [Wiring], address: &Address| all.iter().position(|wiring| wiring.address() == *address);
     let step = |wiring: &Wiring| match find(before, &wiring.address()).and_then(|index| before.get(index)) {
         None => Step::Begins,
-        Some(known) if known.is_as(wiring) => Step::Stays,
+        Some(known) if known.is_as(&**wiring) => Step::Stays,
         Some(_) => Step::Restarts,
     };
     let here = after.iter().map(|wiring| (wiring.address(), step(wiring)));
-    let gone = before.iter().map(Wiring::address).filter(|address| find(after, address).is_none());
+    let gone = before.iter().map(|wiring| wiring.address()).filter(|address| find(after, address).is_none());
     here.chain(gone.map(|address| (address, Step::Ends))).collect()
 }
 
