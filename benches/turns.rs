@@ -1,7 +1,12 @@
 //! How fast a turn is, from the message to its delivered answer, and how many fit into a second.
 //!
 //! `cargo bench --bench turns [-- latency|throughput|memory|telemetry|metrics]`; the numbers and what they mean are in docs/performance.md.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark speaks to a person and fails loudly"
+)]
 
 #[path = "turns/world.rs"]
 mod world;

@@ -111,7 +111,7 @@ async fn hears(platform: &mut dyn Platform, house: &House) {
 /// Waits until the last question is answered, and what else is under way has come to its end.
 async fn all_answered(platform: &dyn Platform, house: &House) -> Vec<Shown> {
     let come = tokio::time::timeout(BACK_WITHIN, settled(platform, house)).await;
-    come.expect("all is answered")
+    come.unwrap_or_else(|_late| panic!("all is answered"))
 }
 
 async fn settled(platform: &dyn Platform, house: &House) -> Vec<Shown> {

@@ -52,7 +52,7 @@ impl House {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), waits).await.expect("it comes");
+        tokio::time::timeout(Duration::from_secs(60), waits).await.unwrap();
     }
 
     /// Ada has her mail read, and then the model runs this and says that it has; gives the question.

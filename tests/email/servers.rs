@@ -1,10 +1,5 @@
 //! Real mail servers of a test's own, in a folder that goes with it.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    reason = "a test's own machinery fails loudly"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's own machinery fails loudly")]
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

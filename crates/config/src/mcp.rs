@@ -30,6 +30,7 @@ const OWN_HEADERS: [&str; 8] = [
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<McpConfig>)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own")]
 pub struct McpConfig {
     /// The program and its arguments, run without a shell; it speaks MCP on standard input and output. Either this or url.
     #[schemars(length(max = 256), example = ["npx", "-y", "@modelcontextprotocol/server-memory"])]

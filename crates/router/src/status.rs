@@ -338,6 +338,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a screen that is full")]
     fn n11_a_full_house_fits_one_screen() {
         let agents = (1..=9).map(|id| AtWork {
             id: RunId(id),

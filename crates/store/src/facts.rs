@@ -264,8 +264,10 @@ pub async fn newest(tx: &mut Tx, scope: Scope, category: Option<&str>, limit: i6
     ))
 }
 
-/// The facts of the scopes (a JSON list) that go along whatever is asked: of each scope at most so many that are pinned, as many
-/// of the newest, and as many of those that were used last. Rivals are not among them.
+/// The facts of the scopes (a JSON list) that go along whatever is asked.
+///
+/// Of each scope at most so many that are pinned, as many of the newest, and as many of those that were used last. Rivals are
+/// not among them.
 ///
 /// # Errors
 /// When the database fails.

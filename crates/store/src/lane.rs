@@ -6,6 +6,7 @@ use hob_core::domain::ids::SessionId;
 
 /// What stands in a lane; each of it is looked at closely only where there is something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of its own")]
 pub struct LaneStanding {
     /// Whose it is.
     pub session: SessionId,

@@ -333,9 +333,7 @@ impl Tool for Terminal {
             return Assessment::usual(Risk::Execute);
         };
         match (fields.action, &fields.command) {
-            (Action::Run | Action::Start, Some(command)) => {
-                judge::judge(&self.settings.desk, command, fields.network, fields.action == Action::Run)
-            }
+            (Action::Run | Action::Start, Some(command)) => judge::judge(&self.settings.desk, command, &fields),
             (Action::Run | Action::Start, None) => Assessment::usual(Risk::Execute),
             // It looks at what was printed, and at no file.
             (Action::Check | Action::List, _) => Assessment { contained: true, ..Assessment::usual(Risk::Read) },

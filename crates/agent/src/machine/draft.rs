@@ -166,7 +166,8 @@ pub(super) fn before_batch(run: &mut Active) {
     let Some(at) = batch.calls.iter().position(works_there) else { return };
     // What goes before it in the same reply may open a draft.
     let opens = |open: &OpenCall| !run.taint.is_clean() && open.assessed.as_ref().is_some_and(|known| known.contained);
-    if !is_due(run) && !(is_settleable(run) && batch.calls[..at].iter().any(opens)) {
+    let may_be_open = is_due(run) || is_settleable(run) && batch.calls[..at].iter().any(opens);
+    if !may_be_open {
         return;
     }
     let call = added(run, batch.calls.len());

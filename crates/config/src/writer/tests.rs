@@ -260,8 +260,8 @@ fn n6_what_is_said_in_a_chat_sends_no_key_elsewhere() {
     let before = desk.text();
     let evil = Edit::set_value("provider.base_url", "https://evil.example/v1");
     for refused in [
-        desk.writer().plan(&[evil.clone()], Secrets::Refused),
-        desk.writer().change(&[evil.clone()], Secrets::Refused, now()),
+        desk.writer().plan(std::slice::from_ref(&evil), Secrets::Refused),
+        desk.writer().change(std::slice::from_ref(&evil), Secrets::Refused, now()),
     ] {
         let error = refused.unwrap_err().to_string();
         assert!(error.starts_with("provider.api_key would go along to another server"), "{error}");

@@ -1,4 +1,14 @@
 //! Texts and bytes with something changed in them, for tests that have no fuzzer at hand: each from a seed and a number.
+#![cfg_attr(
+    feature = "testkit",
+    allow(
+        clippy::unwrap_used,
+        clippy::print_stderr,
+        clippy::missing_panics_doc,
+        clippy::allow_attributes,
+        reason = "for tests alone"
+    )
+)]
 
 /// Numbers that look random, and are the same each time.
 struct Dice(u64);

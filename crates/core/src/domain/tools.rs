@@ -71,6 +71,7 @@ pub const BUILT_IN: [&str; 33] = [
 /// What a run knows of a tool, as it was when the run began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and stored")]
 pub struct ToolFacts {
     /// It changes something outside: what it did must be told as it was (row E10).
     pub changes: bool,

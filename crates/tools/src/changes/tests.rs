@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
 use tempfile::TempDir;
 
 use crate::changes::draft_dir::DraftDir;
-use crate::changes::look::{Bound, DEPTH_MAX, ENTRIES_MAX};
+use crate::changes::look::Bound;
 use crate::changes::set::{Before, Change, ChangeSet, Content, Now};
 use crate::changes::{ChangesError, DraftOf, Drafts, UNDO_FOR, Which, ground, remove};
 use crate::workspace::Workspace;

@@ -128,7 +128,8 @@ async fn by_worker(bench: &Bench, room: &Room, deed: &Deed) -> Result<Told, Room
         leftovers: Leftovers::of_call(),
         confined: Some(bench.confined.clone()),
     };
-    let ended = process::run(errand).await.map_err(|error| failed(error.to_string()))?;
+    // It is large, and each file tool would hold it.
+    let ended = Box::pin(process::run(errand)).await.map_err(|error| failed(error.to_string()))?;
     serde_json::from_str::<Result<Told, String>>(&ended.out)
         .map_err(|_unreadable| failed(ended.err.trim().chars().take(300).collect()))?
         .map_err(RoomError::Content)

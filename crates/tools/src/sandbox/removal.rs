@@ -190,7 +190,7 @@ mod tests {
         std::os::unix::fs::symlink("a", path.join(".moved-3")).unwrap();
         fs::write(path.join("a/b/c/f"), "x").unwrap();
         for name in ["a/b/c", "a/b", "a"] {
-            fs::set_permissions(path.join(name), fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(path.join(name), fs::Permissions::from_mode(0o000)).unwrap();
         }
         all(&path);
         assert!(!path.exists() && other.join("kept").exists());

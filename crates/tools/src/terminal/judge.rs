@@ -2,12 +2,13 @@
 //! be looked at afterwards.
 
 use crate::desk::Desk;
-use crate::terminal::scope;
+use crate::terminal::{Action, Fields, scope};
 use hob_core::domain::tools::{Assessment, Grade, Risk};
 use hob_core::policy::shell::{self, Verdict};
 
 /// What a command would do; one in the foreground can work in a draft.
-pub(super) fn judge(desk: &Desk, command: &str, network: bool, foreground: bool) -> Assessment {
+pub(super) fn judge(desk: &Desk, command: &str, fields: &Fields) -> Assessment {
+    let (network, foreground) = (fields.network, fields.action == Action::Run);
     let verdict = shell::assess(command);
     if let Verdict::Refused { why } = verdict {
         return Assessment { grade: Grade::Refused, reasons: vec![why], ..Assessment::usual(Risk::Execute) };

@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::routing::{get, post};

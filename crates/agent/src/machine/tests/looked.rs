@@ -35,10 +35,10 @@ fn looked(call: &str, grade: Grade, why: &str) -> Event {
 }
 
 fn reasons(run: &Script) -> Vec<String> {
-    match &run.run().phase {
-        Phase::Waiting { question: Question::Approval { concern, .. }, .. } => concern.reasons.clone(),
-        other => panic!("{other:?}"),
-    }
+    let Phase::Waiting { question: Question::Approval { concern, .. }, .. } = &run.run().phase else {
+        panic!("{:?}", run.run().phase)
+    };
+    concern.reasons.clone()
 }
 
 #[test]

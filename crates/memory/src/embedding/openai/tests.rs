@@ -220,7 +220,8 @@ async fn n10_vectors_that_no_budget_allows_are_not_asked_for() {
     let error = embedder.embed(&["one two three four five six seven eight nine ten".to_owned()]).await.unwrap_err();
     assert!(error.is_transient(), "later there is money again");
     insta::assert_snapshot!(error, @"");
-    assert_eq!((script.lock().unwrap().asked.len(), rows(&dir).await.len()), (1, 1));
+    let rows = rows(&dir).await.len();
+    assert_eq!((script.lock().unwrap().asked.len(), rows), (1, 1));
 }
 
 #[tokio::test]

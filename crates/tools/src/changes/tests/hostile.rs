@@ -97,7 +97,6 @@ fn what_is_nested_thousands_deep_is_neither_kept_nor_left_behind() {
     assert!(matches!(draft.keep_all(at(2)), Err(ChangesError::TooMuch(Bound::Depth))));
     draft.discard().unwrap();
     assert_eq!(fs::read_dir(house.dir.path().join("drafts")).unwrap().count(), 0);
-    assert!(DEPTH_MAX < 4_000 && ENTRIES_MAX < 1_000_000);
 }
 
 #[test]
@@ -135,7 +134,7 @@ fn locked_trees_are_deleted_too() {
     fs::write(top.join("a/b/c/f"), "x").unwrap();
     fs::write(top.join(".hob-gone-1"), "in the way").unwrap();
     for path in ["a/b/c", "a/b", "a", ""] {
-        fs::set_permissions(top.join(path), Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(top.join(path), Permissions::from_mode(0o000)).unwrap();
     }
     remove::remove(&top).unwrap();
     assert!(!top.exists());
