@@ -7,8 +7,8 @@ COPY . .
 # Queries are checked against .sqlx/: no database is needed.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    SQLX_OFFLINE=true cargo build --release --locked --bin hob \
-    && cp target/release/hob /usr/local/bin/hob
+    SQLX_OFFLINE=true cargo build --profile dist --locked --bin hob \
+    && cp target/dist/hob /usr/local/bin/hob
 # The images below have no shell to make a folder with.
 RUN install --directory --mode=0700 /out/data
 

@@ -1,4 +1,4 @@
-//! The HTTP client of every call to a model.
+//! The HTTP client that every part of Hob uses, and what a fetched page says as text ([`page`]).
 //!
 //! Never: retries, a total deadline (a stream may last), or following a redirect with a key in the header.
 //! Start at [`client`].
