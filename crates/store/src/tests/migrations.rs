@@ -17,7 +17,7 @@ async fn of_schema(folder: &Path, schema: i64) -> PathBuf {
     let path = folder.join(format!("of-{schema}.db"));
     let migrations = folder.join(format!("to-{schema}"));
     std::fs::create_dir(&migrations).unwrap();
-    for entry in std::fs::read_dir("migrations").unwrap() {
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations")).unwrap() {
         let from = entry.unwrap().path();
         let name = from.file_name().unwrap().to_str().unwrap().to_owned();
         if name.split('_').next().unwrap().parse::<i64>().unwrap() <= schema {

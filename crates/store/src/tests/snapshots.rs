@@ -8,7 +8,7 @@ use crate::{Pace, Store, options, snapshot};
 /// A database as an earlier Hob left it, with a person in it.
 async fn of_schema(path: &Path, schema: i64) {
     let migrations = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir("migrations").unwrap() {
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         if name.split('_').next().unwrap().parse::<i64>().unwrap() <= schema {

@@ -219,7 +219,7 @@ async fn n10_vectors_that_no_budget_allows_are_not_asked_for() {
     let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
     let error = embedder.embed(&["one two three four five six seven eight nine ten".to_owned()]).await.unwrap_err();
     assert!(error.is_transient(), "later there is money again");
-    insta::assert_snapshot!(error, @"");
+    assert!(error.to_string().starts_with("The budget of $0.01 for an hour is used up until "), "{error}");
     let rows = rows(&dir).await.len();
     assert_eq!((script.lock().unwrap().asked.len(), rows), (1, 1));
 }
