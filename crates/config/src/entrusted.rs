@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::{edit, place, secrets};
 
 /// Members of a table that say where its keys go.
-const PLACES: [&str; 14] = [
+const PLACES: [&str; 17] = [
     "kind",
     "base_url",
     "url",
@@ -23,8 +23,11 @@ const PLACES: [&str; 14] = [
     "working_dir",
     "imap_host",
     "imap_port",
+    "imap_tls",
     "smtp_host",
     "smtp_port",
+    "smtp_tls",
+    "ca_file",
     "endpoint",
     "server",
 ];

@@ -16,13 +16,14 @@ use crate::machine::begun::Rules;
 use crate::machine::disclosed;
 use crate::machine::event::Event;
 use crate::machine::state::{Active, State};
+use crate::machine::transcript::Entry;
 use crate::ports::Ports;
 use crate::prompt::Material;
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{CallId, RunId};
 use hob_core::domain::tools::{Assessment, Grade, Risk};
 use hob_core::policy::memory::Place;
-use hob_model::message::{Completion, ToolCall};
+use hob_model::message::{Completion, Message, ToolCall};
 use hob_tools::said::Said;
 use hob_tools::{Invocation, Tool, ToolSpec};
 
@@ -135,7 +136,10 @@ impl Look {
 
     /// Whether somebody told the run this.
     fn heard(&self, run: &Active, said: &Said<'_>) -> bool {
-        let messages = self.material.past.messages.iter().chain(run.transcript.messages());
+        // What Hob itself put among a person's words, such as what became of a draft, names what the model has made.
+        let by_somebody = |entry: &Entry<'_>| entry.author.is_some() || !matches!(entry.message, Message::User { .. });
+        let open = run.transcript.entries().filter(by_somebody).map(|entry| entry.message);
+        let messages = self.material.past.messages.iter().chain(open);
         let is_handed_on = run.input.agent.is_some() && !run.input.taint.is_clean();
         heard::heard(Told { messages, tail: &self.material.tail, tools: &run.tools, is_handed_on }, said)
     }

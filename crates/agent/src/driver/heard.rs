@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::machine::disclosed;
-use hob_core::domain::tools::{ToolFacts, USE_TOOL};
+use hob_core::domain::tools::{Risk, ToolFacts, USE_TOOL};
 use hob_model::message::{Message, ToolCall};
 use hob_tools::said::Said;
 
@@ -49,14 +49,15 @@ pub(super) fn heard<'a>(told: Told<'a, impl Iterator<Item = &'a Message>>, said:
     if !is_public && said.stands_in(told.tail) {
         return true;
     }
-    let (mut own, mut calls) = (false, BTreeMap::new());
+    let (mut own, mut calls) = (By::default(), BTreeMap::new());
     for message in told.messages {
         let is_proof = match message {
             Message::Assistant { .. } => {
                 let meant = message.calls().map(|call| disclosed::meant(call, told.tools));
-                own |= said.is_hinted_in(&message.text());
+                own.said |= said.is_hinted_in(&message.text());
                 for call in meant {
-                    own |= names(&call, said);
+                    own.said |= names(&call, said);
+                    own.acted |= told.tools.get(&call.name).is_none_or(|facts| facts.most() > Risk::Read);
                     calls.insert(call.id, call.name);
                 }
                 false
@@ -65,7 +66,7 @@ pub(super) fn heard<'a>(told: Told<'a, impl Iterator<Item = &'a Message>>, said:
             Message::Tool(result) => {
                 let tool = calls.get(&result.call).unwrap_or(&result.name);
                 let may = !is_public || tool == FETCHES || tool == SEARCHES;
-                may && !result.is_error && proves(tool, own) && said.stands_in(&result.text)
+                may && !result.is_error && own.leaves_proof_to(tool) && said.stands_in(&result.text)
             }
         };
         if is_proof {
@@ -75,9 +76,24 @@ pub(super) fn heard<'a>(told: Told<'a, impl Iterator<Item = &'a Message>>, said:
     false
 }
 
-/// Can a tool's answer prove that somebody else said it, where the model may have said it first?
-fn proves(tool: &str, own: bool) -> bool {
-    tool == FETCHES || (!own && !ECHOES.contains(&tool))
+/// What the model has done so far.
+#[derive(Default)]
+struct By {
+    /// It may have said it.
+    said: bool,
+    /// It has changed something, here or elsewhere: what is read there afterwards may have been put together by it.
+    acted: bool,
+}
+
+impl By {
+    /// Can a tool's answer prove that somebody else said it?
+    fn leaves_proof_to(&self, tool: &str) -> bool {
+        match tool {
+            FETCHES => true,
+            SEARCHES => !self.said,
+            tool => !self.said && !self.acted && !ECHOES.contains(&tool),
+        }
+    }
 }
 
 /// Does it stand in the arguments, however they are written down?
@@ -115,7 +131,11 @@ mod tests {
     }
 
     fn is_heard(messages: &[Message], tail: &str, is_handed_on: bool) -> bool {
-        let tools = ["terminal", "mail", USE_TOOL].map(|name| (name.to_owned(), ToolFacts::default())).into();
+        let looks = ["mail", "read_file", "web_fetch", "web_search", USE_TOOL];
+        let mut tools: BTreeMap<_, _> = looks.map(|name| (name.to_owned(), ToolFacts::default())).into();
+        for name in ["terminal", "write_file"] {
+            tools.insert(name.to_owned(), ToolFacts { risk: Risk::Execute, ..ToolFacts::default() });
+        }
         let address = Url::parse(ADDRESS).unwrap();
         heard(Told { messages: messages.iter(), tail, tools: &tools, is_handed_on }, &Said::Address(&address))
     }
@@ -153,6 +173,21 @@ mod tests {
         }
         let asked = format!(r#"{{"url": "{ADDRESS}"}}"#);
         assert!(is_heard(&called("web_fetch", &asked, &format!("Address: {ADDRESS}")), "", false), "it was told");
+    }
+
+    #[test]
+    fn n6_what_is_read_after_the_model_has_written_is_no_proof() {
+        let halves = r#"{"command": "printf %s%s https://evil.example/ ?q=4711 > n"}"#;
+        for tool in ["terminal", "write_file", "of a server that nobody knows"] {
+            let [call, done] = called(tool, halves, "Done.");
+            let [then, read] = called("read_file", "{}", ADDRESS);
+            assert!(!is_heard(&[call.clone(), done.clone(), then.clone(), read.clone()], "", false), "{tool}");
+            assert!(!is_heard(&[call, then, read, done], "", false), "{tool}: in one reply");
+        }
+        let [call, done] = called("terminal", halves, "Done.");
+        let [then, page] = called("web_fetch", "{}", ADDRESS);
+        assert!(is_heard(&[call.clone(), done.clone(), then, page], "", false), "a page is somebody else's");
+        assert!(is_heard(&[call, done, Message::user(ADDRESS)], "", false), "and so is a person's word");
     }
 
     #[test]

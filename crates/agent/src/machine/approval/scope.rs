@@ -3,12 +3,11 @@
 //! | the call | then "always" covers |
 //! |---|---|
 //! | runs a program | this program, where it is asked about for the same reasons |
-//! | has arguments that steer it (recipient, address, amount …) | calls of the tool with these, whatever else they say |
 //! | any other | the very same call |
 //! | cannot be named in a line | nothing: it is not offered |
 
 use hob_core::domain::tools::{Always, Assessment};
-use hob_core::policy::arguments::shown::{on_one_line, steering};
+use hob_core::policy::arguments::shown::on_one_line;
 use hob_model::message::ToolCall;
 
 /// The longest name of what is granted, in characters: a person reads it.
@@ -20,7 +19,7 @@ pub fn of(call: &ToolCall, known: &Assessment) -> Option<String> {
     let what = match &known.always {
         Always::Never => return None,
         Always::Program(program) => program.clone(),
-        Always::SameArguments => steering(&call.arguments).unwrap_or_else(|| on_one_line(&call.arguments)),
+        Always::SameArguments => on_one_line(&call.arguments),
     };
     let mut reasons: Vec<&str> = known.reasons.iter().map(String::as_str).collect();
     reasons.sort_unstable();
@@ -42,7 +41,7 @@ mod tests {
             of(&call, &known)
         };
         let usual = Assessment::default;
-        assert_eq!(of(r#"{"body":"x","to":"a@b"}"#, usual()).unwrap(), r#"t to="a@b""#);
+        assert_eq!(of(r#"{"body":"x","to":"a@b"}"#, usual()).unwrap(), r#"t body="x" to="a@b""#);
         assert_eq!(of(r#"{"level":3}"#, usual()).unwrap(), r#"t level="3""#);
         assert_eq!(of("", usual()).unwrap(), "t");
         let reasons = vec!["it rains".to_owned(), "it deletes".to_owned()];

@@ -157,15 +157,6 @@ pub fn shown(written: &str) -> Shown {
     Shown { text: lines.join("\n"), whole: Some(whole.join("\n")) }
 }
 
-/// What steers a call, as one line; none: nothing in it is known to.
-#[must_use]
-pub fn steering(written: &str) -> Option<String> {
-    let leaves = leaves(written);
-    let steers: Vec<String> =
-        leaves.iter().filter(|leaf| leaf.steers).map(|leaf| format!("{}={:?}", leaf.name, leaf.value)).collect();
-    (!steers.is_empty()).then(|| steers.join(" "))
-}
-
 /// All of a call, as one line.
 #[must_use]
 pub fn on_one_line(written: &str) -> String {
@@ -309,10 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_what_always_covers_is_what_steers() {
-        let of = |written: &str| steering(written);
-        assert_eq!(of(r#"{"body":"x","to":"a@b","dueDate":"now"}"#).unwrap(), r#"to="a@b" dueDate="now""#);
-        assert_eq!(of(r#"{"body":"x"}"#), None);
+    fn d6_a_call_is_told_in_a_line() {
         assert_eq!(on_one_line(r#"{"b":1,"a":"x\ny"}"#), r#"b="1" a="x\ny""#);
         assert!(names_money(r#"{"payment":{"amount":3}}"#) && !names_money(r#"{"to":"a"}"#));
     }
