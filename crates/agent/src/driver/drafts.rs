@@ -47,8 +47,8 @@ pub(in crate::driver) async fn within(
         }
         Err(why) => {
             tracing::warn!(run = %invocation.run, %why, "what a run has changed cannot be looked at: it cannot be kept");
-            let none =
-                Draft { number, digest: String::new(), changes: 0, shown: String::new(), runs_later: Vec::new() };
+            let (digest, shown, runs_later) = (String::new(), String::new(), Vec::new());
+            let none = Draft { number, digest, changes: 0, shown, whole: None, runs_later };
             (outcome.with(&format!("(What was changed cannot be kept: {why}.)")), Some(none))
         }
     }

@@ -47,6 +47,7 @@ pub(super) fn answered(redactor: &Redactor, outcome: Outcome) -> Outcome {
 /// What a draft shows quotes files.
 fn seen(redactor: &Redactor, mut draft: Draft) -> Draft {
     redactor.clean(&mut draft.shown);
+    draft.whole.iter_mut().for_each(|whole| redactor.clean(whole));
     draft.runs_later.iter_mut().for_each(|path| redactor.clean(path));
     draft
 }

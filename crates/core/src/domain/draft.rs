@@ -13,7 +13,7 @@ pub enum DraftUse {
 }
 
 /// What has been changed in a run's copy of the workspace and is not kept yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
     /// Which of the run's drafts it is: the number goes up with each one that was settled.
     pub number: u32,
@@ -23,6 +23,9 @@ pub struct Draft {
     pub changes: u32,
     /// What is changed, in words for people; bounded, and without characters that hide or rearrange text.
     pub shown: String,
+    /// All of it, where `shown` leaves something out; bounded as well, but far beyond what is read in a chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
     /// What among it runs later by itself, such as a hook or anything executable.
     pub runs_later: Vec<String>,
 }

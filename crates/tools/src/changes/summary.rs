@@ -9,16 +9,24 @@ use crate::changes::later;
 use crate::changes::set::{Before, Change, ChangeSet, Content, Now};
 use hob_core::domain::draft::Draft;
 
+/// How many characters of a change set are told.
+struct Bounds {
+    all: usize,
+    /// So many of them are for the list of paths.
+    list: usize,
+    path: usize,
+    /// Of one file's content.
+    content: usize,
+    /// Of a line of it.
+    line: usize,
+}
+
+/// In the question.
+const SHOWN: Bounds = Bounds { all: SHOWN_CHARS_MAX, list: 1_400, path: 120, content: 900, line: 160 };
+/// In the file that goes before a question which leaves something out.
+const WHOLE: Bounds = Bounds { all: 64_000, list: 24_000, path: 4_096, content: 24_000, line: 4_000 };
 /// What is shown has at most so many characters.
 pub(super) const SHOWN_CHARS_MAX: usize = 3_000;
-/// So many of them are for the list of paths.
-const LIST_CHARS_MAX: usize = 1_400;
-/// A path has at most so many.
-const PATH_CHARS_MAX: usize = 120;
-/// What is shown of one file's content has at most so many.
-const CONTENT_CHARS_MAX: usize = 900;
-/// A line of it has at most so many.
-const LINE_CHARS_MAX: usize = 160;
 /// How many are named that run later by themselves.
 const LATER_MAX: usize = 12;
 
@@ -34,19 +42,25 @@ impl ChangeSet {
             runs_later.push(format!("… and {} more", later.len() - LATER_MAX));
         }
         let changes = u32::try_from(self.changes.len()).unwrap_or(u32::MAX);
-        Draft { number, digest: self.digest(), changes, shown: shown(self), runs_later }
+        let (shown, whole) = (told(self, &SHOWN), told(self, &WHOLE));
+        let whole = (whole != shown).then_some(whole);
+        Draft { number, digest: self.digest(), changes, shown, whole, runs_later }
     }
 }
 
 /// A path on one line.
 pub(super) fn path_shown(path: &Path) -> String {
+    path_told(path, &SHOWN)
+}
+
+fn path_told(path: &Path, bounds: &Bounds) -> String {
     if path.as_os_str().is_empty() {
         return "the workspace itself".to_owned();
     }
-    ends(&safe_bytes(path.as_os_str().as_bytes()), PATH_CHARS_MAX)
+    ends(&safe_bytes(path.as_os_str().as_bytes()), bounds.path)
 }
 
-fn shown(set: &ChangeSet) -> String {
+fn told(set: &ChangeSet, bounds: &Bounds) -> String {
     let mut text = counts(set);
     // What steers comes first.
     let (first, rest): (Vec<&Change>, Vec<&Change>) =
@@ -55,8 +69,8 @@ fn shown(set: &ChangeSet) -> String {
     let mut listed = 0;
     let mut list = String::new();
     for change in &all {
-        let line = line(change);
-        if list.chars().count() + line.chars().count() + 1 > LIST_CHARS_MAX {
+        let line = line(change, bounds);
+        if list.chars().count() + line.chars().count() + 1 > bounds.list {
             break;
         }
         list.push('\n');
@@ -74,8 +88,8 @@ fn shown(set: &ChangeSet) -> String {
     };
     let mut left = all.iter().filter(has_content).count();
     for change in all.iter().filter(has_content) {
-        let content = content(change);
-        if text.chars().count() + content.chars().count() + 80 > SHOWN_CHARS_MAX {
+        let content = content(change, bounds);
+        if text.chars().count() + content.chars().count() + 80 > bounds.all {
             break;
         }
         text.push_str("\n\n");
@@ -107,13 +121,13 @@ fn counts(set: &ChangeSet) -> String {
 }
 
 /// One change on one line.
-fn line(change: &Change) -> String {
-    let (verb, path) = (verb(change), path_shown(&change.path));
+fn line(change: &Change, bounds: &Bounds) -> String {
+    let (verb, path) = (verb(change), path_told(&change.path, bounds));
     let mut line = format!("{verb} {path}");
     let more = match (&change.now, &change.before) {
         (Now::Gone, Before::Folder { holds }) => format!(", a folder with {holds} in it"),
-        (Now::Gone, Before::Link { target }) => format!(", a link to {}", path_shown(Path::new(target))),
-        (Now::Link { target }, _) => format!(", a link to {}{}", path_shown(Path::new(target)), way_out(target)),
+        (Now::Gone, Before::Link { target }) => format!(", a link to {}", path_told(Path::new(target), bounds)),
+        (Now::Link { target }, _) => format!(", a link to {}{}", path_told(Path::new(target), bounds), way_out(target)),
         (Now::Folder, Before::Folder { .. }) => format!(", mode {:03o} → {:03o}", change.mode_before, change.mode),
         (Now::Folder, before) => format!(", a folder{}", in_place(before)),
         (Now::Special { what }, _) => format!(", {what}: it is not kept"),
@@ -169,20 +183,20 @@ fn way_out(target: &std::ffi::OsStr) -> &'static str {
 }
 
 /// What is in a file, or is different in it.
-fn content(change: &Change) -> String {
+fn content(change: &Change, bounds: &Bounds) -> String {
     let (text, mark) = match &change.content {
         Content::Hidden => return String::new(),
         Content::Diff(text) => (text, ""),
         Content::Text(text) => (text, "+"),
     };
-    let lines: Vec<String> = text.lines().map(|line| format!("{mark}{}", ends(&safe(line), LINE_CHARS_MAX))).collect();
+    let lines: Vec<String> = text.lines().map(|line| format!("{mark}{}", ends(&safe(line), bounds.line))).collect();
     let whole = lines.iter().map(|line| line.chars().count() + 1).sum::<usize>();
-    let name = path_shown(&change.path);
-    if whole <= CONTENT_CHARS_MAX {
+    let name = path_told(&change.path, bounds);
+    if whole <= bounds.content {
         return format!("{name}:\n{}", lines.join("\n"));
     }
     // Head and tail, line by line in turn, while there is room.
-    let (mut head, mut tail, mut room) = (0, 0, CONTENT_CHARS_MAX);
+    let (mut head, mut tail, mut room) = (0, 0, bounds.content);
     while head + tail < lines.len() {
         let next = if head <= tail { &lines[head] } else { &lines[lines.len() - 1 - tail] };
         let Some(less) = room.checked_sub(next.chars().count() + 1) else { break };

@@ -38,6 +38,7 @@ mod tests {
             digest: "abc".to_owned(),
             changes: 2,
             shown: "new: Makefile\nnew: .git/hooks/pre-commit".to_owned(),
+            whole: None,
             runs_later: vec!["Makefile".to_owned(), ".git/hooks/pre-commit\n1. approve".to_owned()],
         };
         let sources = vec![Source::new(Origin::Web, "https://a.example/")];

@@ -69,7 +69,11 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Conc
 #[must_use]
 pub fn left_out(question: &Question) -> Option<String> {
     match question {
-        Question::Approval { arguments, .. } | Question::UnsafeCall { arguments, .. } => shown(arguments).whole,
+        // What keeps a draft has no arguments that say what it keeps.
+        Question::Approval { arguments, concern, .. } => {
+            concern.draft.as_ref().map_or_else(|| shown(arguments).whole, |draft| draft.whole.clone())
+        }
+        Question::UnsafeCall { arguments, .. } => shown(arguments).whole,
         Question::Asked { .. }
         | Question::PromptChanged { .. }
         | Question::Mismatch(_)
@@ -183,6 +187,7 @@ pub(super) fn reason(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hob_core::domain::draft::Draft;
     use hob_core::domain::ids::CallId;
     use hob_core::domain::origin::Origin;
     use hob_core::domain::tools::Grade;
@@ -246,6 +251,11 @@ mod tests {
         let concern = Box::default();
         let asked = Question::Approval { call, name, arguments: long, grantable: false, concern };
         assert!(left_out(&asked).unwrap().contains(&"x".repeat(4_000)));
+        let Question::Approval { call, name, .. } = asked else { panic!("an approval") };
+        let draft = Draft { whole: Some("all of it".to_owned()), ..Draft::default() };
+        let concern = Box::new(Concern { draft: Some(Box::new(draft)), ..Concern::default() });
+        let kept = Question::Approval { call, name, arguments: "{}".to_owned(), grantable: false, concern };
+        assert_eq!(left_out(&kept).unwrap(), "all of it");
         assert_eq!(left_out(&Question::CrashLoop), None);
     }
 

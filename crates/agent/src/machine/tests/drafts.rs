@@ -60,7 +60,8 @@ fn knows(run: &mut Script, contained: &[bool]) {
 }
 
 fn draft(number: u32, digest: &str, changes: u32) -> Draft {
-    Draft { number, digest: digest.to_owned(), changes, shown: format!("new: {digest}"), runs_later: Vec::new() }
+    let (digest, shown) = (digest.to_owned(), format!("new: {digest}"));
+    Draft { number, digest, changes, shown, whole: None, runs_later: Vec::new() }
 }
 
 /// The call is done, and the draft holds this.

@@ -123,6 +123,26 @@ fn change() -> impl Strategy<Value = Change> {
     )
 }
 
+#[test]
+fn d6_what_a_question_about_changes_leaves_out_is_told_whole_beside_it() {
+    let file = |number: usize| Change {
+        path: format!("f{number:03}").into(),
+        now: Now::File { size: 2, hash: None },
+        content: Content::Text("x\n".to_owned()),
+        ..Change::blank()
+    };
+    let few = ChangeSet { changes: vec![file(0)] }.summary(1);
+    assert_eq!(few.whole, None, "{}", few.shown);
+    let many = ChangeSet { changes: (0..200).map(file).collect() }.summary(1);
+    assert!(many.shown.contains("more that are not listed here"), "{}", many.shown);
+    let whole = many.whole.unwrap();
+    assert!((0..200).all(|number| whole.contains(&format!("f{number:03}:\n+x"))), "{whole}");
+    let lines: String = (0..400).map(|line| format!("{line}\n")).collect();
+    let long = Change { content: Content::Text(lines), ..file(1) };
+    let long = ChangeSet { changes: vec![long] }.summary(1);
+    assert!(!long.shown.contains("+200\n") && long.whole.unwrap().contains("+200\n"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
