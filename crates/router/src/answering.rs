@@ -1,11 +1,11 @@
 //! Whether what somebody says answers the open question of a run, and whether they may.
 
 use crate::{pause_texts, texts};
-use hob_agent::journal;
 use hob_agent::machine::asking::Answerer;
 use hob_agent::machine::human::Decision;
 use hob_agent::machine::question::Question;
 use hob_agent::machine::state::Phase;
+use hob_agent::write_off::fold;
 use hob_core::domain::ids::{RunId, SessionId};
 use hob_core::domain::principal::Principal;
 use hob_store::agents::WaitingAgent;
@@ -45,15 +45,9 @@ pub(super) fn is_asking(run: &runs::ActiveRun) -> bool {
 
 /// Does the run wait for nothing but its agents? One whose record cannot be read does not.
 pub(super) async fn waits_for_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    match journal::load(tx, run).await {
-        Ok(folded) => Ok(folded
-            .replay
-            .state
-            .active()
-            .is_some_and(|run| matches!(&run.phase, Phase::Waiting { question: Question::Agents, .. }))),
-        Err(StoreError::Inconsistent { .. }) => Ok(false),
-        Err(error) => Err(error),
-    }
+    let folded = fold(tx, run).await?;
+    let active = folded.as_ref().ok().and_then(|folded| folded.replay.state.active());
+    Ok(active.is_some_and(|run| matches!(&run.phase, Phase::Waiting { question: Question::Agents, .. })))
 }
 
 /// A question that is open.

@@ -42,6 +42,7 @@ use hob_store::contents::{self, Contents, Kept};
 use hob_store::error::StoreError;
 use hob_store::outbox::{Attempt, Waiting};
 use hob_telemetry::meters::Meters;
+use hob_telemetry::tasks::caught;
 use hob_tools::files::text::sniff;
 
 /// A channel must answer within this; its own deadlines are shorter.
@@ -128,7 +129,13 @@ impl Delivery {
         workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true });
         let inner = Arc::clone(&self.inner);
         let span = tracing::info_span!(parent: None, "outbox", lane = %session);
-        self.inner.ports.tracker.spawn(async move { inner.work(session).await }.instrument(span));
+        let work = async move {
+            if caught("delivery", Arc::clone(&inner).work(session)).await.is_none() {
+                // Whoever has something to say here next begins a new one.
+                inner.workers().remove(&session);
+            }
+        };
+        self.inner.ports.tracker.spawn(work.instrument(span));
     }
 
     /// At the start, before any run is resumed: what was being sent has an unknown outcome; everything open goes out.

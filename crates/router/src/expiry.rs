@@ -9,12 +9,12 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
+use crate::intake::answers::{Asked, Seen, look, open_question};
 use crate::lanes::Lanes;
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::RunKey;
-use hob_agent::machine::asking;
+use hob_agent::machine::question::Question;
 use hob_agent::signal::Signal;
-use hob_agent::write_off::load_or_park;
 use hob_store::error::StoreError;
 use hob_store::open_runs::OpenRun;
 use hob_store::{Statement, Tx, open_runs, signals};
@@ -59,7 +59,9 @@ impl Lanes {
         {
             return Ok(Some(Duration::from_millis(left).min(LOOK_AGAIN)));
         }
-        let expired = self.store().write(Expire { now }).await?;
+        // A long journal takes long to fold: nobody waits for the writer meanwhile.
+        let seen = self.store().read(LookDue { now }).await?;
+        let expired = self.store().write(Expire { seen, now }).await?;
         for run in &expired {
             tracing::info!(run = %run.id, "agent_run.question_expired");
             self.wake_served(run.session, &run.channel);
@@ -87,8 +89,24 @@ impl Statement for NextExpiry {
     }
 }
 
+/// What the runs ask whose time has come.
+struct LookDue {
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for LookDue {
+    type Output = Vec<Seen>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Seen>, StoreError> {
+        let due = open_runs::expired(tx, self.now).await?.into_iter().map(|run| run.id).collect();
+        look(tx, due).await
+    }
+}
+
 /// Tells each run whose question has expired.
 struct Expire {
+    seen: Vec<Seen>,
     now: Timestamp,
 }
 
@@ -100,13 +118,11 @@ impl Statement for Expire {
         let expired = open_runs::take_expired(tx, self.now).await?;
         for run in &expired {
             let key = RunKey { run: run.id, session: run.session };
-            let Some(folded) = load_or_park(tx, &key, self.now).await? else {
-                continue;
-            };
             // An answer that was given before the time was over is taken first, and leaves nothing to expire.
-            let open = folded.replay.state.active().filter(|run| asking::open(run, run.questions).is_some());
-            if let Some(active) = open {
-                let signal = Signal::Expire { question: active.questions };
+            if let Asked::Question(open) = open_question(tx, &key, (&self.seen, self.now)).await?
+                && !matches!(open.question, Question::Paused { .. })
+            {
+                let signal = Signal::Expire { question: open.number };
                 signals::add(tx, run.id, &encode_signal(&signal)?, self.now).await?;
             }
         }

@@ -1,6 +1,6 @@
 //! What becomes of a message: one transaction that claims it, with everything that follows from it.
 
-mod answers;
+pub(crate) mod answers;
 mod around;
 mod before;
 mod changed;

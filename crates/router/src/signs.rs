@@ -20,6 +20,7 @@ use hob_core::domain::channel::{Channel, Ended, Mood, Progress, Sign};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::{DeliveryError, Destination};
+use hob_telemetry::tasks::caught;
 
 /// How often typing is shown again: Telegram and Slack show it for five seconds, Discord for ten.
 const TYPING_EVERY: Duration = Duration::from_secs(4);
@@ -270,7 +271,12 @@ impl Signs {
         let reach = Arc::clone(&self.reach);
         let span = tracing::info_span!(parent: None, "signs", channel = %place.channel);
         let place = place.clone();
-        self.reach.tracker.spawn(async move { show(&reach, &place, &board).await }.instrument(span));
+        let work = async move {
+            if caught("signs", show(&reach, &place, &board)).await.is_none() {
+                lock(&board.state).at_work = false;
+            }
+        };
+        self.reach.tracker.spawn(work.instrument(span));
     }
 }
 

@@ -34,6 +34,7 @@ use hob_store::Store;
 use hob_store::drafts::StandingDraft;
 use hob_store::error::StoreError;
 use hob_store::outbox::Waiting;
+use hob_telemetry::tasks::caught;
 
 /// A platform must answer within this: the conversation's next message waits for it.
 const DRAFT_MAX: Duration = Duration::from_secs(10);
@@ -215,7 +216,12 @@ impl Inner {
         drop(desk);
         let (inner, room) = (Arc::clone(self), Arc::clone(room));
         let span = tracing::info_span!(parent: None, "streaming", channel = %place.channel);
-        self.reach.tracker.spawn(async move { inner.work(&room).await }.instrument(span));
+        let work = async move {
+            if caught("streaming", inner.work(&room)).await.is_none() {
+                lock(&room.desk).at_work = false;
+            }
+        };
+        self.reach.tracker.spawn(work.instrument(span));
     }
 
     async fn work(&self, room: &Room) {

@@ -38,6 +38,23 @@ pub struct OpenRun {
 /// # Errors
 /// When the database fails.
 pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, StoreError> {
+    let expired = expired(tx, now).await?;
+    let now = millis(now);
+    if !expired.is_empty() {
+        sqlx::query!("UPDATE runs SET waits_until = NULL WHERE waits_until IS NOT NULL AND waits_until <= $1 AND state = 'waiting'",
+            now
+        )
+            .execute(&mut *tx)
+            .await?;
+    }
+    Ok(expired)
+}
+
+/// The runs whose question is open no longer, the oldest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, StoreError> {
     let now = millis(now);
     let expired = sqlx::query_as!(
         OpenRun,
@@ -49,13 +66,6 @@ pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, S
     )
     .fetch_all(&mut *tx)
     .await?;
-    if !expired.is_empty() {
-        sqlx::query!("UPDATE runs SET waits_until = NULL WHERE waits_until IS NOT NULL AND waits_until <= $1 AND state = 'waiting'",
-            now
-        )
-            .execute(&mut *tx)
-            .await?;
-    }
     Ok(expired)
 }
 

@@ -56,13 +56,13 @@ pub async fn list(tx: &mut Tx, home: Option<SessionId>) -> Result<Vec<Parked>, S
 }
 
 /// Gives a run back to its lane: one that `waits` for somebody does so again, if nothing else has the lane; whoever claims
-/// another goes on from where its journal stands.
+/// another goes on from where its journal stands. A question whose time came meanwhile is looked at anew.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn take_up(tx: &mut Tx, run: RunId, waits: bool) -> Result<(), StoreError> {
     sqlx::query!(
-        "UPDATE runs SET parked_why = NULL,
+        "UPDATE runs SET parked_why = NULL, waits_until = coalesce(waits_until, 0),
            state = CASE WHEN $2 AND NOT EXISTS (
              SELECT 1 FROM runs a WHERE a.session_id = runs.session_id AND a.state IN ('running', 'waiting'))
            THEN 'waiting' ELSE state END

@@ -107,7 +107,7 @@ impl Take {
 /// What a waiting run asked when it was looked at. To fold a long journal takes long; it is done before anybody holds the
 /// writer.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     run: RunId,
     /// The number of the last event that was there.
     last: i64,
@@ -155,20 +155,24 @@ impl Statement for LookAsked {
         if let Some(pressed) = self.pressed {
             runs.extend(asking_elsewhere(tx, pressed).await?.map(|asking| asking.run.id));
         }
-        let mut seen = Vec::new();
-        for run in runs {
-            // One that cannot be read is put aside by whoever takes the message in.
-            if let Ok(folded) = fold(tx, run).await? {
-                seen.push(Seen { run, last: folded.replay.seq, asked: asked(&folded) });
-            }
-        }
-        Ok(seen)
+        look(tx, runs).await
     }
+}
+
+/// What these runs ask now. One that cannot be read is put aside by whoever goes by this.
+pub(crate) async fn look(tx: &mut Tx, runs: BTreeSet<RunId>) -> Result<Vec<Seen>, StoreError> {
+    let mut seen = Vec::new();
+    for run in runs {
+        if let Ok(folded) = fold(tx, run).await? {
+            seen.push(Seen { run, last: folded.replay.seq, asked: asked(&folded) });
+        }
+    }
+    Ok(seen)
 }
 
 /// What a waiting run asks: as it was seen before, if nothing has been recorded of it since. One whose record cannot be read
 /// asks nothing, and stands in nobody's way.
-pub(super) async fn open_question(
+pub(crate) async fn open_question(
     tx: &mut Tx,
     key: &RunKey,
     (seen, now): (&[Seen], Timestamp),
@@ -196,7 +200,7 @@ fn asked(folded: &Folded) -> Asked {
 
 /// What a run that waits wants to know.
 #[derive(Debug, Clone)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     /// This.
     Question(OpenQuestion),
     /// Nothing: it goes on by itself, perhaps when its agents are done.

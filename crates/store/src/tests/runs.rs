@@ -103,3 +103,29 @@ async fn b11_what_is_put_aside_is_claimed_by_nobody_until_it_is_taken_up() {
     assert_eq!(store.read(List).await.unwrap().0, 0);
     assert_eq!(ask(&store, "another").await, (1, true));
 }
+
+/// A question whose time has come; gives the runs that are told so.
+struct ComesDue;
+
+#[async_trait]
+impl Statement for ComesDue {
+    type Output = usize;
+
+    async fn run(&self, tx: &mut Tx) -> Result<usize, StoreError> {
+        let waits =
+            "UPDATE runs SET state = 'waiting', waits_until = 5, lease_owner = NULL, lease_until = NULL WHERE id = 1";
+        sqlx::query(waits).execute(&mut *tx).await?;
+        let now = jiff::Timestamp::from_millisecond(10).unwrap();
+        let told = crate::open_runs::take_expired(tx, now).await?.len();
+        parked::put_aside(tx, RunId(1), "it cannot be read").await?;
+        parked::take_up(tx, RunId(1), true).await?;
+        Ok(told + crate::open_runs::take_expired(tx, now).await?.len())
+    }
+}
+
+#[tokio::test]
+async fn b11_a_question_whose_time_came_while_its_run_was_put_aside_comes_up_again() {
+    let (_dir, store) = store().await;
+    store.write(Driven).await.unwrap();
+    assert_eq!(store.write(ComesDue).await.unwrap(), 2);
+}
