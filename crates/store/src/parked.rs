@@ -55,8 +55,10 @@ pub async fn list(tx: &mut Tx, home: Option<SessionId>) -> Result<Vec<Parked>, S
     Ok(parked)
 }
 
-/// Gives a run back to its lane: one that `waits` for somebody does so again, if nothing else has the lane; whoever claims
-/// another goes on from where its journal stands. A question whose time came meanwhile is looked at anew.
+/// Gives a run back to its lane.
+///
+/// One that `waits` for somebody does so again, if nothing else has the lane; whoever claims another goes on from where its
+/// journal stands. A question whose time came meanwhile is looked at anew.
 ///
 /// # Errors
 /// When the database fails.

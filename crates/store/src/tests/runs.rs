@@ -115,7 +115,7 @@ impl Statement for ComesDue {
         let waits =
             "UPDATE runs SET state = 'waiting', waits_until = 5, lease_owner = NULL, lease_until = NULL WHERE id = 1";
         sqlx::query(waits).execute(&mut *tx).await?;
-        let now = jiff::Timestamp::from_millisecond(10).unwrap();
+        let now = Timestamp::from_millisecond(10).unwrap();
         let told = crate::open_runs::take_expired(tx, now).await?.len();
         parked::put_aside(tx, RunId(1), "it cannot be read").await?;
         parked::take_up(tx, RunId(1), true).await?;
