@@ -237,12 +237,13 @@ async fn b11_a_run_outlives_a_release_that_cannot_read_it() {
     let status = house.told(ADA, 4).await[3].clone();
     assert!(status.contains("runs: 1 parked"), "{status}");
     // The same release again, and then one that can read it.
-    house.stop().await;
-    house.start().await;
+    house.recorded(3).await;
+    house.restart().await;
     house.say(ADA, "/status");
     let told = house.told(ADA, 5).await;
     assert!(told.len() == 5 && told[4].contains("runs: 1 parked"), "it is told once: {told:?}");
-    house.stop().await;
+    house.recorded(1).await;
+    house.crash().await;
     damage(&house, 1).await;
     house.start().await;
     house.model.reply(Reply::text("Blue it is."));

@@ -17,15 +17,13 @@ const FETCHES: &str = "web_fetch";
 /// What it answers with is public as well, but services repeat what they were asked for.
 const SEARCHES: &str = "web_search";
 
-/// What they answer with may be put together of what the model said.
-const ECHOES: [&str; 9] = [
+/// What they answer with may be put together of what the model said, though they change nothing.
+const ECHOES: [&str; 7] = [
     "append_run_journal_entry",
-    "cli_agent",
     "get_run_journal",
     "read_result",
     "request_more_iterations",
     "spawn_agent",
-    "terminal",
     "update_run_journal",
     USE_TOOL,
 ];

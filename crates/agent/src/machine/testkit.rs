@@ -125,7 +125,7 @@ pub fn assert_legal(run: &Active) {
     assert!(owed.is_empty(), "unanswered {owed:?}");
 }
 
-pub fn shown(effect: &Effect) -> String {
+fn shown(effect: &Effect) -> String {
     match effect {
         Effect::CallModel(call) => {
             let delay = if call.delay_ms == 0 { String::new() } else { format!(" in {} ms", call.delay_ms) };
@@ -164,7 +164,7 @@ pub fn shown(effect: &Effect) -> String {
     }
 }
 
-pub fn shown_message(message: &Message) -> String {
+fn shown_message(message: &Message) -> String {
     match message {
         Message::User { .. } => format!("user: {}", message.text()),
         Message::Assistant { .. } => {

@@ -1,14 +1,4 @@
 //! Texts and bytes with something changed in them, for tests that have no fuzzer at hand: each from a seed and a number.
-#![cfg_attr(
-    feature = "testkit",
-    allow(
-        clippy::unwrap_used,
-        clippy::print_stderr,
-        clippy::missing_panics_doc,
-        clippy::allow_attributes,
-        reason = "for tests alone"
-    )
-)]
 
 /// Numbers that look random, and are the same each time.
 struct Dice(u64);
@@ -18,7 +8,12 @@ impl Dice {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(end.max(1)).unwrap()).unwrap()
+        let end = u64::try_from(end.max(1)).unwrap_or(u64::MAX);
+        usize::try_from(self.0 % end).unwrap_or(0)
+    }
+
+    fn byte(&mut self) -> u8 {
+        u8::try_from(self.below(256)).unwrap_or(u8::MAX)
     }
 }
 
@@ -59,7 +54,7 @@ pub fn mutated(seed: &[u8], number: u64) -> Vec<u8> {
                 let times = dice.below(60);
                 drop(bytes.splice(at..at, ODD[dice.below(ODD.len())].repeat(times)));
             }
-            _ => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte = u8::try_from(dice.below(256)).unwrap()),
+            _ => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte = dice.byte()),
         }
     }
     bytes
@@ -82,19 +77,23 @@ pub fn hold(seeds: &[Vec<u8>], each: u64, law: impl Fn(&[u8]) + std::panic::RefU
         }
         let is_over = match seconds {
             Some(seconds) => began.elapsed().as_secs() >= seconds,
-            None => number >= each * u64::try_from(seeds.len()).unwrap(),
+            None => number >= each.saturating_mul(u64::try_from(seeds.len()).unwrap_or(u64::MAX)),
         };
         if is_over {
-            eprintln!("{number} inputs");
             return;
         }
     }
 }
 
 /// The files of a folder of seeds.
+///
+/// # Panics
+/// When one cannot be read.
 pub fn seeds(name: &str) -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("fuzz/seeds").join(name);
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let read = |path: &std::path::Path| std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let listed = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<_> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
-    paths.into_iter().map(|path| std::fs::read(path).unwrap()).collect()
+    paths.iter().map(|path| read(path)).collect()
 }

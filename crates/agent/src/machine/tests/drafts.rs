@@ -261,8 +261,11 @@ fn n6_a_run_that_ends_otherwise_drops_its_draft_and_says_so() {
     for end in [hard_limit(), panic()] {
         let mut run = changed();
         run.on(end);
-        let ends = |event: &Event| matches!(event, Event::Replied(Reply::Notice { text }) if text.ends_with(NOT_KEPT));
-        assert!(run.journal.iter().any(ends));
+        let first = run.journal.iter().find_map(|event| match event {
+            Event::Replied(Reply::Notice { text }) => Some(text),
+            _ => None,
+        });
+        assert!(first.is_some_and(|text| text.ends_with(NOT_KEPT)), "{first:?}");
     }
     let mut run = asked();
     run.check(stop(), &["end Cancelled"]);

@@ -1,6 +1,10 @@
 //! Layers that nobody well-meaning leaves.
 
 use super::*;
+use crate::changes::look::{DEPTH_MAX, ENTRIES_MAX};
+
+/// The bounds are below what the tests of them make.
+const _: () = assert!(DEPTH_MAX < 4_000 && ENTRIES_MAX < 1_000_000);
 
 fn look(draft: &DraftDir) -> Result<ChangeSet, ChangesError> {
     draft.look()
