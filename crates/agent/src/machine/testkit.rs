@@ -125,7 +125,7 @@ pub fn assert_legal(run: &Active) {
     assert!(owed.is_empty(), "unanswered {owed:?}");
 }
 
-fn shown(effect: &Effect) -> String {
+pub(crate) fn shown(effect: &Effect) -> String {
     match effect {
         Effect::CallModel(call) => {
             let delay = if call.delay_ms == 0 { String::new() } else { format!(" in {} ms", call.delay_ms) };
