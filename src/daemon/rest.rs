@@ -54,7 +54,7 @@ impl Statement for AtRest {
         let Some(session) = sessions::find_by_key(tx, &self.key).await? else {
             return Ok(true);
         };
-        Ok(!(is_busy(tx, session.id).await? || outbox::is_open(tx, session.id).await?))
+        Ok(!(is_busy(tx, session.id).await? || outbox::look::is_open(tx, session.id).await?))
     }
 }
 

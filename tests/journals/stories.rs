@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use hob_agent::machine::accepted::{Accepted, Order, Steered};
 use hob_agent::machine::agents::ChildEnd;
 use hob_agent::machine::begun::{
     Begun, Billing, Character, Context, Fixed, Limits, ModelBill, PastMessage, PastRole, Room, Rules,
 };
 use hob_agent::machine::digest::Digest;
-use hob_agent::machine::event::{Accepted, End, Event, Order, Steered, ToolOutcome};
+use hob_agent::machine::event::{End, Event, ToolOutcome};
 use hob_agent::machine::ledger::Ledger;
 use hob_agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
 use hob_agent::machine::question::Answer;

@@ -5,7 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::journal::RunKey;
-use crate::machine::event::{Accepted, End, Order};
+use crate::machine::accepted::{Accepted, Order};
+use crate::machine::event::End;
 use crate::machine::notebook::Notebook;
 use crate::machine::state::Active;
 use hob_core::domain::ids::{RunId, SessionId, UserId};

@@ -4,7 +4,8 @@
 
 use jiff::Timestamp;
 
-use crate::machine::event::{Accepted, Event, Reply};
+use crate::machine::accepted::Accepted;
+use crate::machine::event::{Event, Reply};
 use crate::machine::fingerprint::fingerprint;
 use crate::machine::state::State;
 use crate::machine::status::Status;
@@ -173,7 +174,7 @@ pub async fn change_queued(
     change: QueueChange,
     at: Timestamp,
 ) -> Result<Option<Accepted>, StoreError> {
-    let queued = runs::lookup(tx, run).await?.is_some_and(|row| row.state == Status::Queued.as_str());
+    let queued = runs::look::lookup(tx, run).await?.is_some_and(|row| row.state == Status::Queued.as_str());
     if !queued {
         return Ok(None);
     }

@@ -13,11 +13,12 @@ pub mod write;
 
 use crate::handover::HandoverChange;
 use crate::journal::RunKey;
+use crate::machine::accepted::Order;
 use crate::machine::asking::Answerer;
 use crate::machine::begun::Recalled;
 use crate::machine::compaction::{plan, summary};
 use crate::machine::effect::{Effect, ModelCall, Purpose};
-use crate::machine::event::{Event, Order, Reply, ToolOutcome};
+use crate::machine::event::{Event, Reply, ToolOutcome};
 use crate::machine::note::CompactionMeans;
 use crate::machine::question::Question;
 use crate::machine::state::{Active, Failure, Phase, State};

@@ -12,7 +12,7 @@ use futures::FutureExt;
 use jiff::Timestamp;
 
 use crate::journal::{self, Folded, QueueChange, RunKey};
-use crate::machine::event::Accepted;
+use crate::machine::accepted::Accepted;
 use crate::machine::status::Status;
 use crate::machine::texts;
 use crate::projection::agents;

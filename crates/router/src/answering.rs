@@ -31,7 +31,7 @@ pub(super) async fn asking(
 
 /// This run, if it waits for a word, wherever that is.
 pub(super) async fn asking_elsewhere(tx: &mut Tx, run: RunId) -> Result<Option<WaitingAgent>, StoreError> {
-    let Some(row) = runs::lookup(tx, run).await? else {
+    let Some(row) = runs::look::lookup(tx, run).await? else {
         return Ok(None);
     };
     let active = runs::find_active(tx, row.session).await?.filter(|active| active.id == run && is_asking(active));

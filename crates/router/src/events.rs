@@ -9,7 +9,7 @@ use crate::intake::Router;
 use crate::schedules::sync::owner_of;
 use crate::standing::Standing;
 use crate::unasked::{self, Unasked};
-use hob_agent::machine::event::Order;
+use hob_agent::machine::accepted::Order;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_core::domain::origin::{Origin, Source, Taint};

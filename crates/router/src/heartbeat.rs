@@ -11,7 +11,7 @@ use crate::intake::Router;
 use crate::pause;
 use crate::standing::Standing;
 use crate::unasked::{self, Unasked};
-use hob_agent::machine::event::Order;
+use hob_agent::machine::accepted::Order;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;

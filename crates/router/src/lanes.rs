@@ -416,10 +416,10 @@ struct ListDue {
 
 #[async_trait]
 impl Statement for ListDue {
-    type Output = Vec<runs::Due>;
+    type Output = Vec<runs::look::Due>;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<runs::Due>, StoreError> {
-        runs::list_due(tx, &self.lease.owner, self.lease.now).await
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<runs::look::Due>, StoreError> {
+        runs::look::list_due(tx, &self.lease.owner, self.lease.now).await
     }
 }
 

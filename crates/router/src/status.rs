@@ -16,7 +16,7 @@ use hob_core::domain::principal::Role;
 use hob_core::policy::budget::{Scope, Window};
 use hob_store::agents::AtWork;
 use hob_store::error::StoreError;
-use hob_store::runs::StateCount;
+use hob_store::runs::look::StateCount;
 use hob_store::spend::Spent;
 use hob_store::{Tx, agents, millis, outbox, runs, schedules, spend};
 
@@ -38,8 +38,8 @@ struct Status {
     resting: Vec<String>,
     persona: Option<String>,
     runs: Vec<StateCount>,
-    queue: runs::Queue,
-    outbox: Vec<outbox::StateCount>,
+    queue: runs::look::Queue,
+    outbox: Vec<outbox::look::StateCount>,
     next_jobs: Vec<i64>,
     sums: Option<Sums>,
     standing: Vec<String>,
@@ -99,9 +99,9 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
         model: texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
         resting: house.models.states().iter().map(ToString::to_string).collect(),
         persona: persona::line(&house.personas, caller),
-        runs: runs::count_open(tx).await?,
-        queue: runs::queue(tx).await?,
-        outbox: outbox::count(tx, day_ago).await?,
+        runs: runs::look::count_open(tx).await?,
+        queue: runs::look::queue(tx).await?,
+        outbox: outbox::look::count(tx, day_ago).await?,
         next_jobs: schedules::next_times(tx, JOBS_MAX).await?,
         sums: Sums::of(tx, desk, caller).await?,
         standing: house.meter.standing(tx, (caller.principal.user, caller.principal.role), now).await?,
@@ -289,7 +289,7 @@ mod tests {
             resting: Vec::new(),
             persona: None,
             runs: Vec::new(),
-            queue: runs::Queue::default(),
+            queue: runs::look::Queue::default(),
             outbox: Vec::new(),
             next_jobs: Vec::new(),
             sums: Some(Sums { today: Money::ZERO, caps: Vec::new(), spent: Spent::default() }),
@@ -359,8 +359,8 @@ mod tests {
             runs: [("queued", 3), ("running", 2)]
                 .map(|(state, count)| StateCount { state: state.to_owned(), count })
                 .to_vec(),
-            queue: runs::Queue { count: 3, oldest: Some(30_000) },
-            outbox: vec![outbox::StateCount { state: "pending".to_owned(), count: 1, oldest: 0 }],
+            queue: runs::look::Queue { count: 3, oldest: Some(30_000) },
+            outbox: vec![outbox::look::StateCount { state: "pending".to_owned(), count: 1, oldest: 0 }],
             next_jobs: vec![80_000, 3_600_000, 90_000_000],
             sums: Some(Sums {
                 today: Money::from_usd(1.5),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use hob_agent::journal;
-use hob_agent::machine::event::{Accepted, Order};
+use hob_agent::machine::accepted::{Accepted, Order};
 use hob_core::domain::ids::{RunId, SessionId};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;

@@ -58,7 +58,7 @@ impl Statement for Belongs {
     type Output = Option<Taint>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<Taint>, StoreError> {
-        if !runs::belong_together(tx, self.asking, self.asked).await? {
+        if !runs::look::belong_together(tx, self.asking, self.asked).await? {
             return Ok(None);
         }
         Ok(Some(Taint::of_stored(messages::taint_of(tx, self.asked).await?.as_deref())))

@@ -147,9 +147,9 @@ pub(super) struct Degraded {
 /// What the database tells, at one look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Glance {
-    outbox: outbox::Open,
-    queue: runs::Queue,
-    pub(super) runs: Vec<runs::StateCount>,
+    outbox: outbox::look::Open,
+    queue: runs::look::Queue,
+    pub(super) runs: Vec<runs::look::StateCount>,
     pub(super) pages: PageCount,
 }
 
@@ -161,9 +161,9 @@ impl Statement for LookAround {
 
     async fn run(&self, tx: &mut Tx) -> Result<Glance, StoreError> {
         Ok(Glance {
-            outbox: outbox::open(tx).await?,
-            queue: runs::queue(tx).await?,
-            runs: runs::count_open(tx).await?,
+            outbox: outbox::look::open(tx).await?,
+            queue: runs::look::queue(tx).await?,
+            runs: runs::look::count_open(tx).await?,
             pages: Pages.run(tx).await?,
         })
     }
@@ -328,8 +328,8 @@ mod tests {
 
     fn glance() -> Glance {
         Glance {
-            outbox: outbox::Open { count: 2, oldest: Some(40_500) },
-            queue: runs::Queue { count: 1, oldest: Some(90_000) },
+            outbox: outbox::look::Open { count: 2, oldest: Some(40_500) },
+            queue: runs::look::Queue { count: 1, oldest: Some(90_000) },
             runs: Vec::new(),
             pages: PageCount { all: 2, free: 0 },
         }

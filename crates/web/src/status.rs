@@ -192,11 +192,11 @@ impl Statement for Look {
 
     async fn run(&self, tx: &mut Tx) -> Result<Books, StoreError> {
         let age = |at: i64| (millis(self.now) - at).max(0) / 1_000;
-        let states = runs::count_open(tx).await?;
+        let states = runs::look::count_open(tx).await?;
         let mut at_work = Vec::new();
         let mut queued = None;
         for open in open_runs::list_open(tx).await? {
-            let Some(row) = runs::lookup(tx, open.id).await? else { continue };
+            let Some(row) = runs::look::lookup(tx, open.id).await? else { continue };
             let (session, state, age_secs) = (row.key, row.state, age(row.created_at));
             if state == "queued" {
                 queued = queued.max(Some(age_secs));
@@ -204,7 +204,7 @@ impl Statement for Look {
                 at_work.push(RunStatus { run: open.id.0, session, state, age_secs });
             }
         }
-        let waiting = outbox::count(tx, self.now - SignedDuration::from_hours(24)).await?;
+        let waiting = outbox::look::count(tx, self.now - SignedDuration::from_hours(24)).await?;
         let spent = spend::since(tx, millis(midnight(&self.zone, self.now)), None).await?;
         let all = schedules::list(tx, None, SCHEDULES_MAX).await?;
         let mut next: Vec<Job> = all

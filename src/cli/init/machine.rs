@@ -459,7 +459,7 @@ impl Statement for Unsent {
     type Output = Sent;
 
     async fn run(&self, tx: &mut Tx) -> Result<Sent, StoreError> {
-        let counts = outbox::count(tx, self.since).await?;
+        let counts = outbox::look::count(tx, self.since).await?;
         let has = |states: &[&str]| counts.iter().any(|one| states.contains(&one.state.as_str()) && one.count > 0);
         Ok(match (has(&["failed", "abandoned", "held"]), has(&["pending", "sending", "unknown"])) {
             (true, _) => Sent::Failed,

@@ -1,35 +1,36 @@
 //! One transaction of a run: cause, start records, projections. The only way a begun run's journal grows.
 
+mod limits;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::driver::{gate, procedures};
+use crate::driver::procedures;
 use crate::journal::{self, QueueChange, RunKey};
+use crate::machine::accepted::{Accepted, Order, Steered};
 use crate::machine::agents::ChildEnd;
 use crate::machine::effect::{Effect, ModelCall, Purpose};
-use crate::machine::event::{Accepted, Event, Order, Steered, ToolOutcome};
+use crate::machine::event::Event;
 use crate::machine::fingerprint::fingerprint;
 use crate::machine::state::{Active, Phase, State};
 use crate::machine::status::Status;
-use crate::machine::stop::BudgetStop;
 use crate::machine::{Step, step};
 use crate::machine::{asking, compaction};
 use crate::projection::agents::{self, Change};
-use crate::projection::write::{Target, Words, say, write};
+use crate::projection::write::{Target, write};
 use crate::projection::{self, Row, attached};
-use crate::quota::{Meter, Wanted};
+use crate::quota::Meter;
 use crate::signal::Signal;
 use crate::write_off::change_queued;
 use hob_core::domain::ids::{CallId, SessionId};
 use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::money::Money;
 use hob_core::domain::outgoing::Destination;
 use hob_memory::forget;
 use hob_model::message::ToolCall;
-use hob_model::purse::{Purse, Refusal, Spender};
+use hob_model::purse::Purse;
 use hob_store::contents::{Contents, Kept};
 use hob_store::error::StoreError;
 use hob_store::runs::{Reached, Waits};
@@ -258,115 +259,6 @@ impl Advance {
         }
         let ms = i64::try_from(secs.saturating_mul(1_000)).unwrap_or(i64::MAX);
         Waits::Until(millis(self.at).saturating_add(ms))
-    }
-
-    fn spender(&self, run: &Active) -> Spender {
-        let root = run.input.agent.as_ref().map_or(self.key.run, |agent| agent.root);
-        Spender { run: Some(root), user: run.input.principal.user }
-    }
-
-    /// The budget or quota that the model call which would follow does not fit. Between this look and the call's own
-    /// record there is no other transaction: there is one writer.
-    async fn refusal(&self, tx: &mut Tx, moved: &Moved) -> Result<Option<Event>, StoreError> {
-        let Some((run, call)) = moved.starts() else {
-            return Ok(None);
-        };
-        if let Some(stop) = self.over_budget(tx, moved, (run, call)).await? {
-            return Ok(Some(stop));
-        }
-        let ended = moved.rows.iter().find_map(|row| match row {
-            Row::ModelEnded(end) => Some(end.input_tokens.saturating_add(end.output_tokens).unsigned_abs()),
-            _ => None,
-        });
-        let open = self.state.active().and_then(Active::open_call).map_or(0, |call| call.counted);
-        let closed = if ended.is_some() { open } else { 0 };
-        let wanted = Wanted { tokens: call.input_estimate, unsummed: ended.unwrap_or(0), closed };
-        let stop = self.meter.refuses(tx, &run.input.principal, wanted, self.at).await?;
-        Ok(stop.map(Event::QuotaReached))
-    }
-
-    async fn over_budget(
-        &self,
-        tx: &mut Tx,
-        moved: &Moved,
-        (run, call): (&Active, &ModelCall),
-    ) -> Result<Option<Event>, StoreError> {
-        if self.purse.budget.is_unlimited() {
-            return Ok(None);
-        }
-        // The call that this one follows is still open, and has set something aside that is now spent or free.
-        let ended = moved.rows.iter().find_map(|row| match row {
-            Row::ModelEnded(end) => Some(Money::from_nanos(end.cost.unwrap_or(0))),
-            _ => None,
-        });
-        let open = self.state.active().and_then(Active::open_reserve).unwrap_or_default();
-        let wanted = call.reserve.unwrap_or_default();
-        let wanted = match ended {
-            Some(spent) => Money::from_nanos(wanted.plus(spent).nanos().saturating_sub(open.nanos())),
-            None => wanted,
-        };
-        let stop = self.purse.refuses(tx, self.spender(run), wanted, self.at).await?;
-        Ok(stop
-            .map(|Refusal { scope, cap, used, resets }| Event::BudgetReached(BudgetStop { scope, cap, used, resets })))
-    }
-
-    /// The run after `events`, to which the end of every tool call is added that nobody may make: what was not offered, and
-    /// what is more than its person may have made in a minute (row E15). That stands in the journal beside the call's
-    /// start, in one transaction, so that whoever takes the run up knows that the call was never made.
-    async fn settle_refused(
-        &self,
-        tx: &mut Tx,
-        events: &mut Vec<Event>,
-    ) -> Result<(Moved, BTreeSet<CallId>), StoreError> {
-        let mut unmade = BTreeSet::new();
-        loop {
-            let moved = self.fold(events);
-            // What one refusal settles may let others start.
-            let refused = self.refused_calls(tx, &moved, &unmade).await?;
-            if refused.is_empty() {
-                return Ok((moved, unmade));
-            }
-            for (call, outcome) in refused {
-                unmade.insert(call.clone());
-                events.push(Event::ToolFinished { call, outcome, source: None, draft: None });
-            }
-        }
-    }
-
-    /// The tool calls that this step starts, are not let through, and are not `known` for it. A call that is made again has
-    /// its place in the quota already.
-    async fn refused_calls(
-        &self,
-        tx: &mut Tx,
-        moved: &Moved,
-        known: &BTreeSet<CallId>,
-    ) -> Result<Vec<(CallId, ToolOutcome)>, StoreError> {
-        let Some(run) = moved.state.active() else {
-            return Ok(Vec::new());
-        };
-        let (mut refused, mut made) = (Vec::new(), Vec::new());
-        for (call, attempt) in moved.calls().filter(|(call, _)| !known.contains(&call.id)) {
-            match gate::refusal(run, call) {
-                Some(outcome) => refused.push((call.id.clone(), outcome)),
-                None if attempt == 1 => made.push(call.id.clone()),
-                None => {}
-            }
-        }
-        if let Some(allowed) = self.meter.tool_calls(tx, run.input.principal.user, made.len(), self.at).await? {
-            let denied = |call| (call, ToolOutcome::Denied { reason: allowed.reason.clone() });
-            refused.extend(made.into_iter().skip(allowed.calls).map(denied));
-        }
-        Ok(refused)
-    }
-
-    async fn tell_of_budgets(&self, tx: &mut Tx, target: &Target<'_>, seq: i64) -> Result<(), StoreError> {
-        let Some(run) = self.state.active().filter(|_| !self.purse.budget.is_unlimited()) else {
-            return Ok(());
-        };
-        for (index, note) in self.purse.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
-            say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), Words::note(note)).await?;
-        }
-        Ok(())
     }
 
     /// The events of this transaction. What people said up to now goes before what the world says now: a stop that is

@@ -275,10 +275,10 @@ pub(super) struct Recent {
 
 #[async_trait]
 impl Statement for Recent {
-    type Output = runs::Recent;
+    type Output = runs::look::Recent;
 
-    async fn run(&self, tx: &mut Tx) -> Result<runs::Recent, StoreError> {
-        runs::recent(tx, self.session).await
+    async fn run(&self, tx: &mut Tx) -> Result<runs::look::Recent, StoreError> {
+        runs::look::recent(tx, self.session).await
     }
 }
 

@@ -7,7 +7,7 @@ use tracing::Instrument;
 
 use crate::journal::RunKey;
 use crate::known::{Known, Reader, Shown};
-use crate::machine::event::{Accepted, Order};
+use crate::machine::accepted::{Accepted, Order};
 use crate::ports::Ports;
 use hob_core::policy::memory::{Place, visible};
 use hob_memory::facts::RelevantFacts;

@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 use tracing::Span;
 
-use crate::machine::event::{Accepted, Order, ToolOutcome};
+use crate::machine::accepted::{Accepted, Order};
+use crate::machine::event::ToolOutcome;
 use hob_model::message::ToolCall;
 use hob_telemetry::genai;
 use hob_telemetry::meters::{Meters, Stage};

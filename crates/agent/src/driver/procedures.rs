@@ -1,6 +1,6 @@
 //! What a run did that ended well, noted; and what was repeated often, offered as a draft of a skill (row K4).
 
-use crate::machine::event::Order;
+use crate::machine::accepted::Order;
 use crate::machine::state::Active;
 use crate::projection::write::{Target, Words, say};
 use hob_core::domain::principal::{Role, Trust};

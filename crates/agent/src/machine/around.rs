@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::machine::event::Accepted;
+use crate::machine::accepted::Accepted;
 use hob_core::domain::around::{Around, Overheard};
 use hob_core::domain::inbound::Quoted;
 

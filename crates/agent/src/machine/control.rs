@@ -1,8 +1,9 @@
 //! Words from outside the lane: steering, cancelling, limits, a panic (rows B6, B7).
 
+use crate::machine::accepted::Steered;
 use crate::machine::begun::Rules;
 use crate::machine::effect::Effect;
-use crate::machine::event::{End, Reply, Steered};
+use crate::machine::event::{End, Reply};
 use crate::machine::state::{Active, Phase};
 use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::machine::{approval, ending, texts};

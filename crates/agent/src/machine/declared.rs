@@ -8,10 +8,11 @@
 //!
 //! What somebody said meanwhile is heard before the loop may end. `max_cycles` stands in the place of the iterations.
 
+use crate::machine::accepted::Order;
 use crate::machine::batch::{OpenCall, Progress};
 use crate::machine::begun::Rules;
 use crate::machine::effect::{Effect, Purpose};
-use crate::machine::event::{End, Event, Order, Reply};
+use crate::machine::event::{End, Event, Reply};
 use crate::machine::note::Terminated;
 use crate::machine::policy::{DeclaredLoop, Termination};
 use crate::machine::state::{Active, Phase, Unfinished};

@@ -1,8 +1,9 @@
 //! Starting the next model call, replying and ending.
 
+use crate::machine::accepted::Order;
 use crate::machine::begun::Rules;
 use crate::machine::effect::{Effect, ModelCall, Purpose};
-use crate::machine::event::{End, Event, Order, Reply};
+use crate::machine::event::{End, Event, Reply};
 use crate::machine::state::{Active, Phase};
 use crate::machine::stop::CancelReason;
 use crate::machine::{compaction, model, pause, texts, tools};

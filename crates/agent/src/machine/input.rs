@@ -1,8 +1,9 @@
 //! Before the lane: accepted, edited, taken back, joined, begun.
 
+use crate::machine::accepted::Order;
 use crate::machine::begun::Begun;
 use crate::machine::effect::Effect;
-use crate::machine::event::{End, Event, Order, Reply};
+use crate::machine::event::{End, Event, Reply};
 use crate::machine::state::{Active, State};
 use crate::machine::{compaction, ending, texts};
 

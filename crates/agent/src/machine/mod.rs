@@ -5,6 +5,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod accepted;
 pub mod agents;
 pub mod approval;
 pub mod asking;

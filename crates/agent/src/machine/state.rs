@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::machine::accepted::{Accepted, Order, Steered};
 use crate::machine::around;
 use crate::machine::batch::Batch;
 use crate::machine::begun::{Begun, Billing, Character, Context, Limits, PastMessage, Room, Rules};
@@ -11,7 +12,7 @@ use crate::machine::compaction::{self, Course, View};
 use crate::machine::declared;
 use crate::machine::digest::Digest;
 use crate::machine::effect::{Chain, ModelCall, Purpose};
-use crate::machine::event::{Accepted, End, Order, Steered};
+use crate::machine::event::End;
 use crate::machine::fingerprint;
 use crate::machine::guards::watch::Watch;
 use crate::machine::ledger::Ledger;

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::machine::accepted::{Accepted, Order, Steered};
 use crate::machine::begun::{Begun, Billing, Context, Limits, Room, Rules};
 use crate::machine::digest::Digest;
 use crate::machine::effect::Effect;
-use crate::machine::event::{Accepted, Event, Order, Reply, Steered, ToolOutcome};
+use crate::machine::event::{Event, Reply, ToolOutcome};
 use crate::machine::question::{Answer, Question};
 use crate::machine::state::{Active, State};
 use crate::machine::stop::CancelReason;

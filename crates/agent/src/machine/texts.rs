@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::machine::accepted::Steered;
 use crate::machine::approval::words;
 use crate::machine::begun::Limits;
-use crate::machine::event::{JournalMismatch, Steered};
+use crate::machine::event::JournalMismatch;
 use crate::machine::question::Question;
 use crate::machine::state::Failure;
 use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};

@@ -4,9 +4,10 @@
 use crate::driver::encode_signal;
 use crate::journal::{self, QueueChange, RunKey};
 use crate::machine::Step;
+use crate::machine::accepted::{Accepted, Order};
 use crate::machine::agents::{Agent, ChildEnd, WORDS_CHARS_MAX};
 use crate::machine::batch::Progress;
-use crate::machine::event::{Accepted, End, Event, Order, Reply, ToolOutcome};
+use crate::machine::event::{End, Event, Reply, ToolOutcome};
 use crate::machine::state::{Active, Paused, Phase, State};
 use crate::machine::stop::CancelReason;
 use crate::projection::Row;

@@ -80,7 +80,7 @@ pub(crate) async fn write(
     };
     let outcome = told(outcome, &who);
     let mut sessions = Vec::new();
-    for asked in outbox::questions(tx, target.key.run, question).await? {
+    for asked in outbox::look::questions(tx, target.key.run, question).await? {
         let capabilities = Capabilities::of(asked.destination.conversation.channel);
         if !capabilities.can(Feature::Edits) {
             continue;

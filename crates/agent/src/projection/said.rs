@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::machine::event::{Event, Order, Steered};
+use crate::machine::accepted::{Order, Steered};
+use crate::machine::event::Event;
 use crate::machine::question::Question;
 use crate::machine::state::{Active, Phase, State};
 use crate::machine::transcript::Entry;

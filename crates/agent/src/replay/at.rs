@@ -58,7 +58,7 @@ impl Statement for LoadAt {
     type Output = Option<Unfolded>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<Unfolded>, StoreError> {
-        let Some(row) = runs::lookup(tx, self.run).await? else {
+        let Some(row) = runs::look::lookup(tx, self.run).await? else {
             return Ok(None);
         };
         let upto = journal::last(tx, self.run).await?;

@@ -2,8 +2,9 @@
 
 use crate::handover::HandoverChange;
 use crate::journal::RunKey;
+use crate::machine::accepted::{Accepted, Order};
 use crate::machine::begun::{Begun, Billing, ModelBill};
-use crate::machine::event::{Accepted, Event, JournalMismatch, Order, ToolOutcome};
+use crate::machine::event::{Event, JournalMismatch, ToolOutcome};
 use crate::machine::question::Question;
 use crate::machine::state::{Phase, State};
 use crate::machine::step;

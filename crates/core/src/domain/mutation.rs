@@ -91,7 +91,8 @@ pub fn hold(seeds: &[Vec<u8>], each: u64, law: impl Fn(&[u8]) + std::panic::RefU
 /// When one cannot be read.
 pub fn seeds(name: &str) -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("fuzz/seeds").join(name);
-    let read = |path: &std::path::Path| std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let read =
+        |path: &std::path::Path| std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let listed = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<_> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();

@@ -32,7 +32,7 @@ impl Statement for Over {
     async fn run(&self, tx: &mut Tx) -> Result<Vec<RunId>, StoreError> {
         let mut over = Vec::new();
         for run in &self.runs {
-            let row = runs::lookup(tx, *run).await?;
+            let row = runs::look::lookup(tx, *run).await?;
             let open = row.is_some_and(|row| matches!(row.state.as_str(), "queued" | "running" | "waiting"));
             over.extend((!open).then_some(*run));
         }
@@ -67,6 +67,6 @@ impl Statement for ListOpen {
     type Output = Vec<(SessionId, String)>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<(SessionId, String)>, StoreError> {
-        outbox::list_open_sessions(tx).await
+        outbox::look::list_open_sessions(tx).await
     }
 }

@@ -18,7 +18,7 @@ use hob_agent::signal::Signal;
 use hob_core::domain::ids::{RunId, SessionId};
 use hob_core::domain::principal::Principal;
 use hob_store::error::StoreError;
-use hob_store::runs::RunRow;
+use hob_store::runs::look::RunRow;
 use hob_store::{Statement, Tx, agents, runs, sessions, signals};
 
 /// It came too late.
@@ -92,7 +92,7 @@ impl Statement for CarryOut {
     type Output = (Ordered, Lanes);
 
     async fn run(&self, tx: &mut Tx) -> Result<(Ordered, Lanes), StoreError> {
-        let Some(row) = runs::lookup(tx, self.run).await? else {
+        let Some(row) = runs::look::lookup(tx, self.run).await? else {
             return Ok((Ordered::NoRun, Vec::new()));
         };
         match &self.order {

@@ -8,7 +8,7 @@ use crate::intake::take::{Arriving, Take, Taken};
 use crate::{pause, pause_texts, respond, texts};
 use hob_agent::driver::encode_signal;
 use hob_agent::journal;
-use hob_agent::machine::event::{Accepted as AcceptedEvent, Order};
+use hob_agent::machine::accepted::{Accepted as AcceptedEvent, Order};
 use hob_agent::machine::stop::CancelReason;
 use hob_agent::signal::Signal;
 use hob_core::domain::channel::Accepted;

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::schedules::texts;
 use crate::unasked::{self, Unasked, say};
-use hob_agent::machine::event::Order;
+use hob_agent::machine::accepted::Order;
 use hob_core::domain::ids::{ScheduleId, SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;

@@ -11,7 +11,7 @@ use super::fire::{Fire, Fired, Tell};
 use super::sync::Declared;
 use super::{Look, sync};
 use hob_agent::journal;
-use hob_agent::machine::event::{Accepted, Order};
+use hob_agent::machine::accepted::{Accepted, Order};
 use hob_core::domain::ids::{RunId, ScheduleId};
 use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_core::domain::origin::{Origin, Source, Taint};

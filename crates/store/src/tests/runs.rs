@@ -43,7 +43,7 @@ impl Statement for Ask {
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
         let now = Timestamp::UNIX_EPOCH + std::time::Duration::from_millis(NOW.unsigned_abs());
-        let due = runs::list_due(tx, self.0, now).await?.into_iter().map(|due| due.session).collect();
+        let due = runs::look::list_due(tx, self.0, now).await?.into_iter().map(|due| due.session).collect();
         let lease = Lease { owner: self.0.to_owned(), now, until: now + std::time::Duration::from_secs(90) };
         let session = sqlx::query_scalar("SELECT id FROM sessions").fetch_one(&mut *tx).await?;
         Ok((due, runs::claim(tx, session, &lease).await?))
@@ -87,8 +87,9 @@ impl Statement for List {
     type Output = (usize, i64, Vec<String>);
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let open = runs::count_open(tx).await?.into_iter().map(|row| format!("{} {}", row.count, row.state)).collect();
-        Ok((parked::list(tx, Some(SessionId(1))).await?.len(), runs::queue(tx).await?.count, open))
+        let open =
+            runs::look::count_open(tx).await?.into_iter().map(|row| format!("{} {}", row.count, row.state)).collect();
+        Ok((parked::list(tx, Some(SessionId(1))).await?.len(), runs::look::queue(tx).await?.count, open))
     }
 }
 

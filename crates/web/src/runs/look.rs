@@ -100,7 +100,7 @@ impl Statement for Beside {
         };
         let mut paused = false;
         if entry.ended_at.is_none()
-            && let Some(row) = runs::lookup(tx, self.run).await?
+            && let Some(row) = runs::look::lookup(tx, self.run).await?
         {
             let home = agents::home(tx, self.run).await?.unwrap_or(row.session);
             paused = sessions::paused_by(tx, home).await?.is_some() || switches::paused_by(tx).await?.is_some();
@@ -236,7 +236,7 @@ impl Statement for LoadPart {
     type Output = Option<(String, i64, Vec<EventRow>)>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let Some(row) = runs::lookup(tx, self.run).await? else {
+        let Some(row) = runs::look::lookup(tx, self.run).await? else {
             return Ok(None);
         };
         let upto = hob_store::journal::last(tx, self.run).await?;

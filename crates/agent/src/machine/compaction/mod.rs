@@ -29,12 +29,13 @@ use serde::Serialize;
 pub use crate::machine::compaction::size::{Window, window};
 pub use crate::machine::compaction::view::{Pin, View};
 
+use crate::machine::accepted::Order;
 use crate::machine::begun::Rules;
 use crate::machine::compaction::plan::{Plan, trim};
 use crate::machine::compaction::summary::{Pending, Why};
 use crate::machine::effect::Effect;
 use crate::machine::ending;
-use crate::machine::event::{Event, Order};
+use crate::machine::event::Event;
 use crate::machine::note::{Compaction, CompactionMeans, Recovery, RecoveryStep};
 use crate::machine::policy::ContextStrategy;
 use crate::machine::question::Question;

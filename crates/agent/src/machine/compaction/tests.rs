@@ -3,11 +3,12 @@
 mod ladder;
 mod laws;
 
+use crate::machine::accepted::{Accepted, Order};
 use crate::machine::begun::{Begun, Billing, Carried, Fixed, ModelBill, PastMessage, PastRole, Room, Rules};
 use crate::machine::compaction::fit::{head_and_tail, share};
 use crate::machine::compaction::plan::{Plan, fitted, hidden, pin, through};
 use crate::machine::compaction::{Pin, View, size, texts};
-use crate::machine::event::{Accepted, Event, Order, Reply, ToolOutcome};
+use crate::machine::event::{Event, Reply, ToolOutcome};
 use crate::machine::note::{CompactionMeans, RecoveryStep};
 use crate::machine::policy::{ContextPolicy, ContextStrategy, Policy};
 use crate::machine::question::Question;

@@ -14,10 +14,11 @@ mod texts;
 
 pub(super) use texts::CARRY_ON;
 
+use crate::machine::accepted::Order;
 use crate::machine::batch::{Batch, Fate, Progress};
 use crate::machine::begun::Rules;
 use crate::machine::effect::Effect;
-use crate::machine::event::{End, Event, Order, Reply};
+use crate::machine::event::{End, Event, Reply};
 use crate::machine::guards::watch::{Found, Made};
 use crate::machine::note::{Circle, Detection, Escalation, EscalationStep, Verdict};
 use crate::machine::question::Question;

@@ -1,9 +1,10 @@
 //! Agents: calls that stay open until a run of their own is over (rows A12, B8, N6; lesson 22).
 
 use super::{Script, accepted, answers, asks, begun, crash, done, finished, panic, says, stop, stopped_tool, wants};
+use crate::machine::accepted::Accepted;
 use crate::machine::agents::{Agent, ChildEnd};
 use crate::machine::begun::{Begun, Rules};
-use crate::machine::event::{Accepted, End, Event, ToolOutcome};
+use crate::machine::event::{End, Event, ToolOutcome};
 use crate::machine::ledger::Ledger;
 use crate::machine::policy::{GuardPolicy, Policy};
 use crate::machine::state::Phase;

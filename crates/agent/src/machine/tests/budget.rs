@@ -1,8 +1,9 @@
 //! What a run does when a budget is in the way of its next model call (row N10).
 
 use super::{Script, accepted, answers, asks, cut_off, done, finished, says, wants};
+use crate::machine::accepted::{Accepted, Order};
 use crate::machine::begun::ModelBill;
-use crate::machine::event::{Accepted, Event, Order, Reply, ToolOutcome};
+use crate::machine::event::{Event, Reply, ToolOutcome};
 use crate::machine::stop::BudgetStop;
 use hob_core::domain::money::Money;
 use hob_core::policy::budget::Scope;

@@ -2,9 +2,10 @@
 
 use super::{ANNA, BEN, Script, accepted, begun, completion, cut_off, done, finished, more, says, steers, wants};
 use crate::machine::Replay;
+use crate::machine::accepted::{Accepted, Order};
 use crate::machine::begun::{Begun, Rules};
 use crate::machine::declared::NUDGE;
-use crate::machine::event::{Accepted, Event, Order, Reply, ToolOutcome};
+use crate::machine::event::{Event, Reply, ToolOutcome};
 use crate::machine::policy::{DeclaredLoop, Policy, Termination};
 use crate::machine::state::State;
 

@@ -1,8 +1,9 @@
 //! Circles, from the first warning to the end (rows A11, B2, B3, B13, E6, E9).
 
 use super::{ANNA, Script, accepted, answers, asks, begun, completion, cut_off, done, finished, says, steers, wants};
+use crate::machine::accepted::{Accepted, Order};
 use crate::machine::begun::{Begun, Limits, Rules};
-use crate::machine::event::{Accepted, Event, Order, ToolOutcome};
+use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::note::{Escalation, EscalationStep};
 use crate::machine::policy::{GuardPolicy, Policy};
 use crate::machine::question::Question;

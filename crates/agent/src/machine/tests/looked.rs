@@ -1,8 +1,9 @@
 //! Calls whose risk depends on how things stand: each is looked at as it starts (row N6).
 
 use super::{BEN, Script, answers, begun, crash, done, principal, stop, wants};
+use crate::machine::accepted::Steered;
 use crate::machine::begun::Begun;
-use crate::machine::event::{Event, Steered};
+use crate::machine::event::Event;
 use crate::machine::policy::Policy;
 use crate::machine::question::Question;
 use crate::machine::state::Phase;

@@ -2,9 +2,10 @@
 //! guards beside approvals, and the like.
 
 use super::{ANNA, BEN, Script, accepted, answers, begun, crash, done, fails, finished, hard_limit, says, stop, wants};
+use crate::machine::accepted::{Accepted, Order};
 use crate::machine::begun::{Begun, PastMessage, PastRole};
 use crate::machine::compaction::texts;
-use crate::machine::event::{Accepted, Event, Order, ToolOutcome};
+use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::policy::{GuardPolicy, Policy};
 use crate::machine::stop::{BudgetStop, QuotaStop};
 use hob_core::domain::ids::CallId;

@@ -1,10 +1,11 @@
 //! Pictures that come with messages: by reference in all that is recorded, and read by a run of which a model sees.
 
 use super::{ANNA, BEN, Script, accepted, begun, done, principal, says, wants};
+use crate::machine::accepted::{Accepted, Steered};
 use crate::machine::begun::Begun;
 use crate::machine::compaction::View;
 use crate::machine::effect::ModelCall;
-use crate::machine::event::{Accepted, Event, Steered};
+use crate::machine::event::Event;
 use crate::machine::fingerprint::fingerprint;
 use hob_core::domain::ids::{FileId, RunId};
 use hob_core::domain::origin::{Origin, Source, Taint};

@@ -4,10 +4,11 @@ use super::{
     ANNA, BEN, Script, accepted, answers, begun, completion, crash, done, finished, presses, principal, says, stop,
     system, wants,
 };
+use crate::machine::accepted::{Accepted, Steered};
 use crate::machine::approval;
 use crate::machine::asking::{self, Answerer};
 use crate::machine::begun::{Begun, Rules};
-use crate::machine::event::{Accepted, Event, Steered, ToolOutcome};
+use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::policy::Policy;
 use crate::machine::question::{Concern, Question};
 use crate::machine::state::Phase;

@@ -10,9 +10,9 @@ mod marks;
 
 use serde::Serialize;
 
+use crate::machine::accepted::Order;
 use crate::machine::begun::Rules;
 use crate::machine::effect::Purpose;
-use crate::machine::event::Order;
 use crate::machine::state::Active;
 use crate::machine::truth::languages::UNSPACED;
 use crate::machine::truth::marks::{MARKS, Marks};
