@@ -13,7 +13,7 @@ use crate::machine::{Replay, Step, step};
 use hob_core::domain::ids::{RunId, SessionId};
 use hob_store::error::StoreError;
 use hob_store::journal::{EventRow, append, list};
-use hob_store::runs::{Reached, Waits};
+use hob_store::runs::{Lease, NewRun, Reached, Waits};
 use hob_store::{Tx, millis, runs};
 
 /// The version of the encoding that this Hob writes.
@@ -114,15 +114,23 @@ pub async fn append_step(tx: &mut Tx, run: RunId, seq: i64, step: &Step, at: Tim
     Ok(rows.last().map_or(seq, |row| row.seq))
 }
 
-/// Opens a journal with the message that the run answers.
+/// Makes a run of a message: at the end of its lane, or under a lease of whoever drives it at once.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn open(tx: &mut Tx, run: RunId, accepted: Accepted, at: Timestamp) -> Result<(), StoreError> {
+pub async fn open(
+    tx: &mut Tx,
+    session: SessionId,
+    accepted: Accepted,
+    (lease, at): (Option<&Lease>, Timestamp),
+) -> Result<RunId, StoreError> {
+    let (inbound, user) = (accepted.inbound, accepted.principal.user);
     let mut state = State::Empty;
     let step = step(&mut state, Event::Accepted(accepted));
+    let new = NewRun { session, inbound, user, hash: &fingerprint(&state).0, lease };
+    let run = runs::add(tx, &new, at).await?;
     append_step(tx, run, 0, &step, at).await?;
-    set_state(tx, run, &state, at).await
+    Ok(run)
 }
 
 /// Writes down what the fold of a run that nobody drives has reached.

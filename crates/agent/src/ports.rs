@@ -22,6 +22,7 @@ use hob_model::table::Table;
 use hob_skill::library::Library;
 use hob_store::Store;
 use hob_store::contents::Contents;
+use hob_store::outbox::Waiting;
 use hob_telemetry::meters::Meters;
 use hob_tools::Toolbox;
 use hob_tools::shed::Tools;
@@ -33,6 +34,15 @@ pub trait Watcher: Send + Sync {
 
     /// Rows were added to a session's outbox.
     fn said(&self, session: SessionId);
+
+    /// Nobody else sends in this session until what is given is dropped; none: somebody does.
+    fn reserve(&self, session: SessionId) -> Option<Box<dyn Reserved>>;
+}
+
+/// A session in which nobody sends until this is dropped.
+pub trait Reserved: Send + Sync {
+    /// What is sent then, which counts as being sent already.
+    fn begin_with(&mut self, first: Waiting);
 }
 
 /// The numbers of a run, as configured.

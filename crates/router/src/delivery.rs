@@ -26,7 +26,7 @@ use crate::delivery::turn::{Next, Settled, Turn, Turned, Wait, judge};
 use crate::delivery::ways::{Reach, Ways};
 use crate::signs::Signs;
 use crate::streaming::{Streaming, Way};
-use hob_agent::ports::Watcher;
+use hob_agent::ports::{Reserved, Watcher};
 use hob_core::domain::channel::{Channel, FetchError, Progress};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::ChannelHealth;
@@ -127,10 +127,16 @@ impl Delivery {
             return;
         }
         workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true });
+        drop(workers);
+        self.begin(session, None);
+    }
+
+    /// A worker begins in a session that is kept for it, perhaps with what was taken for it to be sent.
+    fn begin(&self, session: SessionId, first: Option<Box<Waiting>>) {
         let inner = Arc::clone(&self.inner);
         let span = tracing::info_span!(parent: None, "outbox", lane = %session);
         let work = async move {
-            if caught("delivery", Arc::clone(&inner).work(session)).await.is_none() {
+            if caught("delivery", Arc::clone(&inner).work(session, first)).await.is_none() {
                 // Whoever has something to say here next begins a new one.
                 inner.workers().remove(&session);
             }
@@ -266,6 +272,41 @@ impl Watcher for Delivery {
     fn said(&self, session: SessionId) {
         self.wake(session);
     }
+
+    fn reserve(&self, session: SessionId) -> Option<Box<dyn Reserved>> {
+        let mut workers = self.inner.workers();
+        if workers.contains_key(&session) || self.inner.ports.stop.is_cancelled() {
+            return None;
+        }
+        workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: false });
+        Some(Box::new(Place { delivery: self.clone(), session, first: None }))
+    }
+}
+
+/// A worker's place that is kept. Whoever was woken meanwhile goes on from there when it is dropped.
+struct Place {
+    delivery: Delivery,
+    session: SessionId,
+    first: Option<Box<Waiting>>,
+}
+
+impl Reserved for Place {
+    fn begin_with(&mut self, first: Waiting) {
+        self.first = Some(Box::new(first));
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let first = self.first.take();
+        let mut workers = self.delivery.inner.workers();
+        if first.is_none() && workers.get(&self.session).is_some_and(|worker| !worker.again) {
+            workers.remove(&self.session);
+            return;
+        }
+        drop(workers);
+        self.delivery.begin(self.session, first);
+    }
 }
 
 impl Inner {
@@ -289,11 +330,15 @@ impl Inner {
         Ok(())
     }
 
-    async fn work(self: Arc<Self>, session: SessionId) {
+    async fn work(self: Arc<Self>, session: SessionId, mut first: Option<Box<Waiting>>) {
         let _rest = Rest(Arc::clone(&self.ports.rest));
         let mut wait: Option<Wait> = None;
-        while let Some(signal) = self.look_again(session) {
-            wait = self.say_all(session, &signal, wait).await;
+        while let Some(signal) = self.look_again(session, first.is_some()) {
+            let next = match first.take() {
+                Some(first) => Next::Send(first),
+                None => self.next(session, None, wait).await,
+            };
+            wait = self.say_all((session, next), &signal, wait).await;
             if self.ports.stop.is_cancelled() {
                 self.workers().remove(&session);
                 return;
@@ -302,8 +347,12 @@ impl Inner {
     }
 
     /// Sends what there is to say. What was taken is sent, also while the daemon stops; then nothing more is taken.
-    async fn say_all(self: &Arc<Self>, session: SessionId, signal: &Notify, mut wait: Option<Wait>) -> Option<Wait> {
-        let mut next = self.next(session, None, wait).await;
+    async fn say_all(
+        self: &Arc<Self>,
+        (session, mut next): (SessionId, Next),
+        signal: &Notify,
+        mut wait: Option<Wait>,
+    ) -> Option<Wait> {
         loop {
             let (settled, took_draft, way) = match next {
                 Next::Send(waiting) => {
@@ -329,10 +378,11 @@ impl Inner {
         }
     }
 
-    fn look_again(&self, session: SessionId) -> Option<Arc<Notify>> {
+    /// Is there something to be sent? If not, the worker is gone when this returns.
+    fn look_again(&self, session: SessionId, has_first: bool) -> Option<Arc<Notify>> {
         let mut workers = self.workers();
         let worker = workers.get_mut(&session)?;
-        if !std::mem::take(&mut worker.again) {
+        if !std::mem::take(&mut worker.again) && !has_first {
             workers.remove(&session);
             return None;
         }

@@ -146,14 +146,17 @@ impl Router {
             Some(look) => self.store.read(look).await?,
             None => Vec::new(),
         };
-        let take = Take { inbound, others, files, seen, limits: terms.limits, desk, code, now };
+        let lease = self.lanes.lease_for(place.channel);
+        let take = Take { inbound, others, files, seen, limits: terms.limits, desk, lease, code, now };
         let taken = self.store.write(take).await?;
         // Before its turn may come: what the run shows then is the later sign.
         if let Some((run, destination)) = &taken.queued {
             self.delivery.seen(destination, *run);
         }
-        if let Some(session) = taken.lane {
-            self.lanes.wake(session);
+        match (taken.opened, taken.lane) {
+            (Some(opened), _) => self.lanes.take_up(opened),
+            (None, Some(session)) => self.lanes.wake(session),
+            (None, None) => {}
         }
         for run in taken.everywhere {
             self.lanes.wake_served(run.session, &run.channel);

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::lanes::places::Places;
-use hob_agent::driver::{Claim, Claimed, Driver, Found, Line, Outcome, Reload, bury};
+use hob_agent::driver::{Claim, Claimed, Driver, Found, Line, Opened, Outcome, Reload, bury};
 use hob_agent::journal::RunKey;
 use hob_agent::ports::Ports;
 use hob_agent::write_off::Park;
@@ -72,6 +72,8 @@ struct Worker {
     signal: Arc<Notify>,
     /// It has to look again before it goes.
     again: bool,
+    /// A run that this process claimed when it was taken in. Whoever loses it finds it in the database.
+    opened: Option<Opened>,
 }
 
 /// So many slices of a scope of which everything is to go are taken out in a round.
@@ -98,16 +100,26 @@ impl Lanes {
 
     /// Something was committed for this session's lane: a run, a signal, or the end of one.
     pub fn wake(&self, session: SessionId) {
+        self.set_going(session, None);
+    }
+
+    /// The same, with the run that is next there, which is claimed already.
+    pub(super) fn take_up(&self, opened: Opened) {
+        self.set_going(opened.key.session, Some(opened));
+    }
+
+    fn set_going(&self, session: SessionId, opened: Option<Opened>) {
         let mut workers = self.inner.workers();
         if let Some(worker) = workers.get_mut(&session) {
             worker.again = true;
+            worker.opened = opened.or_else(|| worker.opened.take());
             worker.signal.notify_one();
             return;
         }
         if self.inner.settings.drain.is_cancelled() {
             return;
         }
-        workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true });
+        workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true, opened });
         let inner = Arc::clone(&self.inner);
         let span = tracing::info_span!(parent: None, "lane", lane = %session);
         self.inner.settings.tracker.spawn(async move { inner.work(session).await }.instrument(span));
@@ -118,6 +130,15 @@ impl Lanes {
         if self.serves(channel) {
             self.wake(session);
         }
+    }
+
+    /// What a run of this platform is claimed with as it is taken in; none: it could not begin now.
+    pub(super) fn lease_for(&self, channel: ChannelKind) -> Option<Lease> {
+        let inner = &self.inner;
+        let begins = inner.serves.load().contains(&channel)
+            && !inner.settings.drain.is_cancelled()
+            && inner.places.is_one_free();
+        begins.then(|| inner.lease())
     }
 
     /// How many runs are at work.
@@ -214,13 +235,13 @@ impl Inner {
         let _rest = Rest(Arc::clone(&self.settings.rest));
         let _left = Left { inner: Arc::clone(&self), session };
         let mut wait = RETRY;
-        while let Some(signal) = self.look_again(session) {
+        while let Some((signal, opened)) = self.look_again(session) {
             let place = tokio::select! {
                 biased;
                 () = self.settings.drain.cancelled() => return self.leave(session),
                 place = self.places.take() => place,
             };
-            match self.run_next(session, signal).await {
+            match self.run_next(session, signal, opened).await {
                 Ok(()) => wait = RETRY,
                 Err(error) if error.is_passing() => {
                     tracing::warn!(%error, "the lane cannot go on; trying again");
@@ -247,7 +268,7 @@ impl Inner {
     /// Is there a reason to look for a run? If not, the worker is gone when this returns.
     ///
     /// The signal is made anew before the claim: whatever is committed after the claim wakes the claimed run.
-    fn look_again(&self, session: SessionId) -> Option<Arc<Notify>> {
+    fn look_again(&self, session: SessionId) -> Option<(Arc<Notify>, Option<Opened>)> {
         let mut workers = self.workers();
         let worker = workers.get_mut(&session)?;
         if !std::mem::take(&mut worker.again) {
@@ -255,7 +276,7 @@ impl Inner {
             return None;
         }
         worker.signal = Arc::new(Notify::new());
-        Some(Arc::clone(&worker.signal))
+        Some((Arc::clone(&worker.signal), worker.opened.take()))
     }
 
     fn mark_again(&self, session: SessionId) {
@@ -269,10 +290,19 @@ impl Inner {
     }
 
     /// Claims the next run and drives it to where it rests; a panic ends that run and no other.
-    async fn run_next(self: &Arc<Self>, session: SessionId, signal: Arc<Notify>) -> Result<(), StoreError> {
+    async fn run_next(
+        self: &Arc<Self>,
+        session: SessionId,
+        signal: Arc<Notify>,
+        opened: Option<Opened>,
+    ) -> Result<(), StoreError> {
         // The run keeps these as long as it is driven, whatever is configured meanwhile.
         let ports = self.ports();
-        let claimed = match ports.store.write(Claim { session, lease: self.lease() }).await? {
+        let found = match opened {
+            Some(opened) => Found::Run(Box::new(ports.store.read(opened).await?)),
+            None => ports.store.write(Claim { session, lease: self.lease() }).await?,
+        };
+        let claimed = match found {
             Found::Run(claimed) => *claimed,
             Found::Nothing => return Ok(()),
             Found::Parked => {

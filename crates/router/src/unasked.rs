@@ -13,7 +13,7 @@ use hob_core::render::{Form, pieces};
 use hob_model::message::Pictures;
 use hob_store::error::StoreError;
 use hob_store::inbound::NewInbound;
-use hob_store::{Tx, inbound, outbox, runs, sessions};
+use hob_store::{Tx, inbound, outbox, sessions};
 
 /// What is to be done, and in whose name.
 pub(super) struct Unasked<'a> {
@@ -54,7 +54,6 @@ pub(super) async fn begin(tx: &mut Tx, what: Unasked<'_>, now: Timestamp) -> Res
     let Some(inbound) = inbound::claim(tx, &new).await? else {
         return Ok(None);
     };
-    let run = runs::enqueue(tx, session, inbound, user, now).await?;
     let destination = Destination { conversation: what.conversation.clone(), reply_to: None };
     let accepted = Accepted {
         inbound,
@@ -67,8 +66,7 @@ pub(super) async fn begin(tx: &mut Tx, what: Unasked<'_>, now: Timestamp) -> Res
         pictures: Pictures::default(),
         around: None,
     };
-    journal::open(tx, run, accepted, now).await?;
-    Ok(Some(run))
+    Ok(Some(journal::open(tx, session, accepted, (None, now)).await?))
 }
 
 /// Says something that nobody has asked for.

@@ -209,6 +209,29 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
     Ok(None)
 }
 
+/// Takes a chunk of words that was queued in this very transaction, if nothing of its session goes out before it: it need not be
+/// taken in one of its own.
+///
+/// # Errors
+/// When the database fails.
+pub async fn take_new(tx: &mut Tx, key: &str) -> Result<Option<Waiting>, StoreError> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"UPDATE outbox SET state = 'sending', attempts = 1
+           WHERE key = $1 AND state = 'pending' AND attempts = 0 AND file_id IS NULL AND replaces_key IS NULL
+             AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.session_id = outbox.session_id AND o.id < outbox.id
+                             AND o.state IN ('pending', 'sending', 'unknown'))
+           RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
+                     channel, account, chat, thread, reply_to, text, markup, choices, attempts,
+                     may_repeat AS "may_repeat!: bool", next_attempt_at, created_at,
+                     file_id AS "file_id: FileId", takes_draft AS "takes_draft!: bool", replaces_key"#,
+        key
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    row.map(Row::decode).transpose()
+}
+
 /// The platform's id of a chunk that was delivered.
 async fn external_id(tx: &mut Tx, key: &str) -> Result<Option<String>, StoreError> {
     let found = sqlx::query_scalar!("SELECT external_id FROM outbox WHERE key = $1 AND state = 'delivered'", key)

@@ -42,24 +42,40 @@ pub struct ActiveRun {
     pub signalled: bool,
 }
 
-/// Puts a message's run at the end of its lane.
+/// A message's run.
+#[derive(Debug, Clone, Copy)]
+pub struct NewRun<'a> {
+    /// In whose lane.
+    pub session: SessionId,
+    /// The message.
+    pub inbound: InboundId,
+    /// Whose.
+    pub user: UserId,
+    /// The hash of the state that it begins in.
+    pub hash: &'a str,
+    /// Of whoever drives it at once, as nothing stands before it; none: it waits at the end of the lane.
+    pub lease: Option<&'a Lease>,
+}
+
+/// Puts a message's run into its lane.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn enqueue(
-    tx: &mut Tx,
-    session: SessionId,
-    inbound: InboundId,
-    user: UserId,
-    now: Timestamp,
-) -> Result<RunId, StoreError> {
-    let now = millis(now);
+pub async fn add(tx: &mut Tx, new: &NewRun<'_>, now: Timestamp) -> Result<RunId, StoreError> {
+    let (now, owner) = (millis(now), new.lease.map(|lease| lease.owner.as_str()));
+    let (state, until) =
+        (if owner.is_some() { "running" } else { "queued" }, new.lease.map(|lease| millis(lease.until)));
     let id = sqlx::query_scalar!(
-        r#"INSERT INTO runs (session_id, inbound_id, user_id, state, created_at)
-           VALUES ($1, $2, $3, 'queued', $4) RETURNING id AS "id!: RunId""#,
-        session,
-        inbound,
-        user,
+        r#"INSERT INTO runs (session_id, inbound_id, user_id, state, state_hash, edition, lease_owner, lease_until, created_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id AS "id!: RunId""#,
+        new.session,
+        new.inbound,
+        new.user,
+        state,
+        new.hash,
+        EDITION,
+        owner,
+        until,
         now
     )
     .fetch_one(&mut *tx)

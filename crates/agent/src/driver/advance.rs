@@ -20,7 +20,7 @@ use crate::machine::status::Status;
 use crate::machine::{Step, step};
 use crate::machine::{asking, compaction};
 use crate::projection::agents::{self, Change};
-use crate::projection::write::{Target, write};
+use crate::projection::write::{Target, take_words, write};
 use crate::projection::{self, Row, attached};
 use crate::quota::Meter;
 use crate::signal::Signal;
@@ -33,6 +33,7 @@ use hob_model::message::ToolCall;
 use hob_model::purse::Purse;
 use hob_store::contents::{Contents, Kept};
 use hob_store::error::StoreError;
+use hob_store::outbox::Waiting;
 use hob_store::runs::{Reached, Waits};
 use hob_store::{Statement, Tx, blobs, millis, runs, signals};
 
@@ -86,6 +87,8 @@ pub(super) struct Advance {
     pub(super) contents: Contents,
     /// Texts that the cause refers to.
     pub(super) blobs: Vec<(String, String)>,
+    /// Its first words are taken to be sent: nobody else sends in its conversation.
+    pub(super) takes_words: bool,
     pub(super) at: Timestamp,
 }
 
@@ -105,6 +108,8 @@ pub(super) struct Advanced {
     pub(super) more: bool,
     /// Files whose records this transaction makes: no sweep takes them before it is committed.
     pub(super) kept: Vec<Kept>,
+    /// The words that were taken to be sent.
+    pub(super) words: Option<Waiting>,
 }
 
 #[async_trait]
@@ -144,6 +149,7 @@ impl Statement for Advance {
         // In place before their records: these are few, and small.
         let kept = attached::keep(&self.contents, &rows);
         let told = write(tx, &target, &rows).await?;
+        let words = if self.takes_words { take_words(tx, &target, &rows).await? } else { None };
         let mut due = Vec::new();
         for change in &changes {
             due.extend(agents::carry_out(tx, &target, change).await?);
@@ -161,7 +167,7 @@ impl Statement for Advance {
             forget::after(tx, self.key.run).await?;
         }
         let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
-        Ok(Advanced { state, seq, effects, remembered, told, due, more: advanced.more, kept })
+        Ok(Advanced { state, seq, effects, remembered, told, due, more: advanced.more, kept, words })
     }
 }
 

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use crate::handover::{self, Handover};
 use crate::journal::{self, Folded, RunKey};
+use crate::machine::Replay;
+use crate::machine::accepted::Accepted;
 use crate::machine::begun::{Context, PastMessage, PastRole};
+use crate::machine::event::Event;
 use crate::machine::state::State;
 use crate::projection::owners::{Desk, desks};
 use crate::prompt::{Material, Past, one_line};
@@ -23,7 +27,8 @@ use hob_store::error::StoreError;
 use hob_store::runs::Lease;
 use hob_store::sessions::Session;
 use hob_store::{
-    Statement, Tx, beginnings, blobs, files, members, messages, model_calls, occurrences, runs, sessions, summaries,
+    Statement, Tx, beginnings, blobs, files, members, messages, millis, model_calls, occurrences, runs, sessions,
+    summaries,
 };
 
 /// Claims the session's next run, if there is one to be driven.
@@ -81,6 +86,28 @@ pub enum Found {
     Parked,
     /// Nothing to be done in this lane.
     Nothing,
+}
+
+/// A run that was claimed as it was taken in: what its journal holds is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened {
+    /// Run and session.
+    pub key: RunKey,
+    /// With which its journal was opened.
+    pub accepted: Box<Accepted>,
+    /// When.
+    pub at: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Opened {
+    type Output = Claimed;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Claimed, StoreError> {
+        let mut folded = Folded { replay: Replay::default(), last_at: millis(self.at) };
+        folded.replay.feed(&Event::Accepted(Accepted::clone(&self.accepted)));
+        with_session(tx, self.key.clone(), folded).await
+    }
 }
 
 /// Loads a run that this process has claimed already.

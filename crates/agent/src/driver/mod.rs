@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::driver::advance::{Advance, Advanced, Cause, Committed};
 use crate::driver::assess::Look;
 pub(crate) use crate::driver::claim::LoadMaterial;
-pub use crate::driver::claim::{Claim, Claimed, Found, Reload};
+pub use crate::driver::claim::{Claim, Claimed, Found, Opened, Reload};
 use crate::driver::drafts::{InDraft, Turn};
 use crate::driver::metered::Stages;
 use crate::driver::perform::Work;
@@ -46,7 +46,7 @@ use crate::machine::question::Question;
 use crate::machine::state::{Active, Phase, State};
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
-use crate::ports::Ports;
+use crate::ports::{Ports, Reserved};
 use crate::prompt::{Material, system_digest};
 use crate::signal::Signal;
 use hob_core::domain::ids::SessionId;
@@ -101,6 +101,8 @@ pub struct Driver {
     material: Option<Arc<Material>>,
     work: Work,
     more: bool,
+    /// Its conversation's outbox, with the words to begin with: they go out when this is dropped.
+    outbox: Option<Box<dyn Reserved>>,
     blobs: Vec<(String, String)>,
     stages: Stages,
     /// One call at a time in the run's draft.
@@ -130,6 +132,7 @@ impl Driver {
             material: None,
             work: Work::default(),
             more: false,
+            outbox: None,
             blobs: Vec::new(),
             stages,
             turn: Turn::default(),
@@ -155,6 +158,7 @@ impl Driver {
             for effect in effects {
                 self.perform(effect).await?;
             }
+            self.outbox = None;
             match self.state.status() {
                 Status::Running => last.works(),
                 Status::Waiting | Status::Queued => return Ok(Outcome::Waiting),
@@ -244,6 +248,7 @@ impl Driver {
             Cause::Signals => Cause::Signals,
         };
         let mut wait = COMMIT_RETRY;
+        let mut outbox = self.ports.watcher.reserve(self.home);
         loop {
             let advance = Advance {
                 key: self.key.clone(),
@@ -254,6 +259,7 @@ impl Driver {
                 seq: self.seq,
                 cause: cause.clone(),
                 blobs: self.blobs.clone(),
+                takes_words: outbox.is_some(),
                 purse: Arc::clone(&self.ports.purse),
                 meter: Arc::clone(&self.ports.meter),
                 contents: self.ports.contents.clone(),
@@ -261,8 +267,12 @@ impl Driver {
             };
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
-                Ok(Advanced { state, seq, effects, remembered, told, due, more, kept }) => {
+                Ok(Advanced { state, seq, effects, remembered, told, due, more, kept, words }) => {
                     drop(kept);
+                    if let Some((mut outbox, words)) = outbox.take().zip(words) {
+                        outbox.begin_with(words);
+                        self.outbox = Some(outbox);
+                    }
                     telemetry::tainted(self.key.run, &self.state, &state);
                     told.into_iter().for_each(|session| self.ports.watcher.said(session));
                     if remembered {
@@ -321,7 +331,7 @@ impl Driver {
             Effect::AskHuman(Question::Paused { by }) => tracing::info!(run = %self.key.run, %by, "agent_run.paused"),
             Effect::AskHuman(Question::Agents) => tracing::debug!(run = %self.key.run, "agent_run.waits_for_agents"),
             Effect::AskHuman(question) if self.is_for_owners(&question) => {
-                self.ports.watcher.said(self.home);
+                self.say();
                 let here = self.destination.conversation.clone();
                 for desk in self.read(claim::Desks { here }).await? {
                     self.ports.watcher.said(desk.session);
@@ -329,13 +339,20 @@ impl Driver {
             }
             Effect::Reply(_) => {
                 self.stages.answered();
-                self.ports.watcher.said(self.home);
+                self.say();
             }
-            Effect::AskHuman(_) => self.ports.watcher.said(self.home),
+            Effect::AskHuman(_) => self.say(),
             Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),
             Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),
         }
         Ok(())
+    }
+
+    /// What was committed to be said goes out.
+    fn say(&mut self) {
+        if self.outbox.take().is_none() {
+            self.ports.watcher.said(self.home);
+        }
     }
 
     fn is_for_owners(&self, question: &Question) -> bool {

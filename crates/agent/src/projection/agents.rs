@@ -21,7 +21,7 @@ use hob_core::domain::principal::Principal;
 use hob_model::message::{Message, Pictures};
 use hob_store::error::StoreError;
 use hob_store::inbound::NewInbound;
-use hob_store::{Tx, agents, inbound, runs, sessions, signals};
+use hob_store::{Tx, agents, inbound, sessions, signals};
 
 /// The tool by which a person is asked: agents have none to ask.
 const ASK_HUMAN: &str = "ask_human";
@@ -223,11 +223,10 @@ async fn begin(tx: &mut Tx, target: &Target<'_>, spawn: &Spawn) -> Result<Sessio
         let what = "an agent of this name was begun before".to_owned();
         return Err(StoreError::Inconsistent { table: "inbound", id: new.external_id.to_owned(), what });
     };
-    let run = runs::enqueue(tx, session.id, inbound, accepted.principal.user, target.at).await?;
+    let run = journal::open(tx, session.id, Accepted { inbound, ..accepted.clone() }, (None, target.at)).await?;
     let Agent { parent, call, root, home, depth, .. } = agent;
     let link = agents::Link { parent: *parent, call, root: *root, home: *home, depth: *depth };
     agents::link(tx, run, &link).await?;
-    journal::open(tx, run, Accepted { inbound, ..accepted.clone() }, target.at).await?;
     tracing::info!(run = %target.key.run, agent = %run, depth, "agent.spawned");
     Ok(session.id)
 }

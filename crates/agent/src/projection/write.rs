@@ -11,12 +11,13 @@ use crate::projection::remember::{open_question, remember, shortened, store_reca
 use crate::projection::{Row, attached, count, owners, resolved};
 use hob_core::domain::capabilities::Capabilities;
 use hob_core::domain::ids::{CallId, MessageId, SessionId, UserId};
+use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::{Choice, Delivery, Destination};
 use hob_core::render::{Form, Piece, pieces};
 use hob_model::message::Message;
 use hob_store::error::StoreError;
-use hob_store::outbox::Part;
+use hob_store::outbox::{Part, Waiting};
 use hob_store::{Tx, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
 
 /// Where a run's rows go.
@@ -48,6 +49,30 @@ pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<Vec
         }
     }
     Ok(told)
+}
+
+/// Takes the first words that these rows say, if they can go out at once as they are.
+///
+/// # Errors
+/// When the database fails.
+pub(crate) async fn take_words(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<Option<Waiting>, StoreError> {
+    // Whom a letter goes to, and whether it may, is looked at as it is taken.
+    if target.destination.conversation.channel == ChannelKind::Email {
+        return Ok(None);
+    }
+    let first = rows.iter().find_map(|row| match row {
+        Row::Say { seq, .. } => Some(seq),
+        _ => None,
+    });
+    match first {
+        Some(seq) => outbox::take_new(tx, &format!("{}:0", words_key(target, *seq))).await,
+        None => Ok(None),
+    }
+}
+
+/// By which the words of an event are queued once.
+fn words_key(target: &Target<'_>, seq: i64) -> String {
+    format!("run:{}:{seq}", target.key.run)
 }
 
 /// Queues what a tool wants delivered, once for its call; in the order of the conversation that it goes to.
@@ -176,7 +201,7 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
         Row::Say { seq, text, form, choices, part } => {
             let words = Words { text, form: *form, choices, part: *part };
-            say(tx, target, &format!("run:{run}:{seq}"), words).await
+            say(tx, target, &words_key(target, *seq), words).await
         }
     }
 }

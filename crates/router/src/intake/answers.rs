@@ -237,13 +237,12 @@ mod tests {
             "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance,
                disposition, sent_at, received_at) VALUES (1, 1, 1, 'telegram', 'default', '7', '1', 'hi', 0, 'run', 0, 0)"
                 .to_owned(),
-            "INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (1, 1, 1, 1, 'queued', 0)"
-                .to_owned(),
         ] {
             sqlx::query(sqlx::AssertSqlSafe(row)).execute(&mut tx).await.unwrap();
         }
         let at = Timestamp::UNIX_EPOCH;
-        open(&mut tx, RunId(1), accepted(), at).await.unwrap();
+        let run = open(&mut tx, SessionId(1), accepted(), (None, at)).await.unwrap();
+        assert_eq!(run, RunId(1));
         let mut state = State::Queued(accepted());
         let mut seq = 1;
         for event in [Event::Begun(Box::new(begun())), wants(&["ask_human"]), asks("1.0", "Which?")] {

@@ -6,8 +6,8 @@ use crate::command::{Command, Mode};
 use crate::intake::around::Near;
 use crate::intake::take::{Arriving, Take, Taken};
 use crate::{pause, pause_texts, respond, texts};
-use hob_agent::driver::encode_signal;
-use hob_agent::journal;
+use hob_agent::driver::{Opened, encode_signal};
+use hob_agent::journal::{self, RunKey};
 use hob_agent::machine::accepted::{Accepted as AcceptedEvent, Order};
 use hob_agent::machine::stop::CancelReason;
 use hob_agent::signal::Signal;
@@ -53,7 +53,6 @@ impl Take {
         };
         let told = self.with_files(tx, arriving, (inbound, text)).await?;
         let user = arriving.principal.user;
-        let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
         let standstill = if arriving.lane.is_paused { pause::standstill(tx, session.id).await? } else { None };
         let near = if order == Order::Answer { self.near(tx, session).await? } else { Near::default() };
         let mode = match order {
@@ -80,8 +79,13 @@ impl Take {
             pictures: told.pictures,
             around,
         };
-        journal::open(tx, run, accepted, self.now).await?;
+        // Nothing stands before it: it need not be claimed in a transaction of its own.
+        let is_next = !arriving.lane.is_active && !arriving.lane.is_paused && waiting == 0;
+        let lease = self.lease.as_ref().filter(|_| is_next);
+        let run = journal::open(tx, session.id, accepted.clone(), (lease, self.now)).await?;
         let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
+        let key = RunKey { run, session: session.id };
+        taken.opened = lease.map(|_| Opened { key, accepted: Box::new(accepted), at: self.now });
         let told = if let Some(standstill) = standstill {
             // Nothing moves here: it neither joins nor ends anything, and its sender is told why.
             Some(pause_texts::waits(&standstill, waiting + 1))

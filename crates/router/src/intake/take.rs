@@ -12,6 +12,7 @@ use crate::intake::door::{self, Known};
 use crate::respond::{self, Desk};
 use crate::texts;
 use crate::undo::TakeBack;
+use hob_agent::driver::Opened;
 use hob_agent::machine::accepted::Order;
 use hob_agent::machine::asking::Answerer;
 use hob_agent::machine::human::Decision;
@@ -31,7 +32,7 @@ use hob_store::error::StoreError;
 use hob_store::inbound::NewInbound;
 use hob_store::lane::LaneStanding;
 use hob_store::open_runs::OpenRun;
-use hob_store::runs::ActiveRun;
+use hob_store::runs::{ActiveRun, Lease};
 use hob_store::sessions::Session;
 use hob_store::users::Identity;
 use hob_store::{
@@ -57,6 +58,8 @@ pub(super) struct Taken {
     pub(super) queued: Option<(RunId, Destination)>,
     /// Something is to be said in another conversation as well.
     pub(super) elsewhere: Option<SessionId>,
+    /// It became this run, which is claimed with it.
+    pub(super) opened: Option<Opened>,
     /// The config file is read again.
     pub(super) reloads: bool,
     /// The last change of the workspace is taken back.
@@ -74,6 +77,7 @@ impl Taken {
             emptied: None,
             reschedules: false,
             queued: None,
+            opened: None,
             elsewhere: None,
             released: Vec::new(),
             reloads: false,
@@ -98,6 +102,8 @@ pub(super) struct Take {
     pub(super) seen: Vec<Seen>,
     pub(super) limits: IntakeLimits,
     pub(super) desk: Desk,
+    /// Under which a run begins at once, if there is a place for it.
+    pub(super) lease: Option<Lease>,
     /// For a stranger, if they are to get one.
     pub(super) code: Code,
     pub(super) now: Timestamp,

@@ -28,6 +28,11 @@ impl Places {
         (room.places + room.surplus).saturating_sub(self.free.available_permits())
     }
 
+    /// Need nobody wait for a place now?
+    pub(super) fn is_one_free(&self) -> bool {
+        self.free.available_permits() > 0
+    }
+
     /// Waits for a free place; none: there will be none any more.
     pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.free).acquire_owned().await.ok()
