@@ -70,7 +70,8 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), 
 /// What was set aside for a call that nobody awaits any more would count against the budgets for ever.
 async fn lose_call(tx: &mut Tx, run: RunId, now: Timestamp) -> Result<(), StoreError> {
     let lost = CallEnd { state: "lost", ..CallEnd::default() };
-    model_calls::end(tx, run, &lost, millis(now)).await
+    model_calls::end(tx, run, &lost, millis(now)).await?;
+    Ok(())
 }
 
 /// Where its message was said: the inbox knows, should the journal say nothing at all.

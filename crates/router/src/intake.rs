@@ -10,7 +10,7 @@ mod queue;
 mod take;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
@@ -21,7 +21,6 @@ use tracing::Instrument;
 use crate::attachments::{self, Came};
 use crate::command::Mode;
 use crate::delivery::Delivery;
-use crate::intake::answers::LookAsked;
 use crate::intake::before::{Advance, Cursors, IsClaimed};
 use crate::intake::door::{Look, redact};
 use crate::intake::take::Take;
@@ -142,13 +141,16 @@ impl Router {
         let desk = terms.house.desk(now, channels, (looked, Arc::clone(&terms.access)));
         let code = Code::new(|| terms.house.rng.next_u64());
         let place = inbound.conversation.clone();
-        let seen = match LookAsked::of(&inbound) {
-            Some(look) => self.store.read(look).await?,
-            None => Vec::new(),
-        };
         let lease = self.lanes.lease_for(place.channel);
-        let take = Take { inbound, others, files, seen, limits: terms.limits, desk, lease, code, now };
-        let taken = self.store.write(take).await?;
+        let seen = OnceLock::new();
+        let take = Arc::new(Take { inbound, others, files, seen, limits: terms.limits, desk, lease, code, now });
+        let mut taken = self.store.write(Arc::clone(&take)).await?;
+        if let Some(look) = taken.looks.take() {
+            // To fold a long journal takes long: not while the writer is held.
+            let seen = self.store.read(look).await?;
+            take.seen.get_or_init(|| seen);
+            taken = self.store.write(take).await?;
+        }
         // Before its turn may come: what the run shows then is the later sign.
         if let Some((run, destination)) = &taken.queued {
             self.delivery.seen(destination, *run);

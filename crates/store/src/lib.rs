@@ -4,6 +4,7 @@
 //! Start at [`Store`], then [`writer`].
 
 pub mod agents;
+pub mod arrival;
 pub mod backup;
 pub mod beginnings;
 pub mod beside;
@@ -23,7 +24,6 @@ pub mod held;
 pub mod inbound;
 pub mod inspect;
 pub mod journal;
-pub mod lane;
 pub mod lock;
 pub mod members;
 pub mod memories;
@@ -119,6 +119,16 @@ pub trait Statement: Send + Sync + 'static {
 
     /// Does it. May be called more than once, each time on a database that has seen nothing of it.
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError>;
+}
+
+/// One that is kept, to be run again later.
+#[async_trait]
+impl<S: Statement> Statement for Arc<S> {
+    type Output = S::Output;
+
+    async fn run(&self, tx: &mut Tx) -> Result<S::Output, StoreError> {
+        S::run(self, tx).await
+    }
 }
 
 /// How statements and the rest of the program share time.

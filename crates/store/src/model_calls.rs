@@ -22,21 +22,20 @@ pub struct NewCall<'a> {
     pub estimate: i64,
     /// What is set aside for it, in nano-dollars.
     pub reserved: i64,
-    /// Why the provider's cache cannot help, where that is known beforehand.
-    pub prefix_break: Option<&'a str>,
     /// When, in Unix milliseconds.
     pub at: i64,
 }
 
-/// Records that a model is about to be asked.
+/// Records that a model is about to be asked. Gives what the last run's requests began with, of the same session.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<(), StoreError> {
-    sqlx::query!(
-        "INSERT INTO model_calls
-             (run_id, asked_seq, model, state, session_id, user_id, estimate, reserved, prefix_break, asked_at)
-         VALUES ($1, $2, $3, 'asked', $4, $5, $6, $7, $8, $9)",
+pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<Option<String>, StoreError> {
+    let prefix = sqlx::query_scalar!(
+        r#"INSERT INTO model_calls
+             (run_id, asked_seq, model, state, session_id, user_id, estimate, reserved, asked_at)
+           VALUES ($1, $2, $3, 'asked', $4, $5, $6, $7, $8)
+           RETURNING (SELECT prefix FROM sessions WHERE id = session_id) AS "prefix: String""#,
         call.run,
         call.asked_seq,
         call.model,
@@ -44,11 +43,37 @@ pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<(), StoreError> {
         call.user,
         call.estimate,
         call.reserved,
-        call.prefix_break,
         call.at
     )
-    .execute(&mut *tx)
+    .fetch_one(&mut *tx)
     .await?;
+    Ok(prefix)
+}
+
+/// Notes why the provider's cache could not go on from what the session's requests began with, and that they begin with
+/// `prefix` now.
+///
+/// # Errors
+/// When the database fails.
+pub async fn breaks(
+    tx: &mut Tx,
+    (run, asked_seq): (RunId, i64),
+    reason: Option<&str>,
+    prefix: &str,
+) -> Result<(), StoreError> {
+    if reason.is_some() {
+        sqlx::query!(
+            "UPDATE model_calls SET prefix_break = $3 WHERE run_id = $1 AND asked_seq = $2",
+            run,
+            asked_seq,
+            reason
+        )
+        .execute(&mut *tx)
+        .await?;
+    }
+    sqlx::query!("UPDATE sessions SET prefix = $2 WHERE id = (SELECT session_id FROM runs WHERE id = $1)", run, prefix)
+        .execute(&mut *tx)
+        .await?;
     Ok(())
 }
 
@@ -77,16 +102,18 @@ pub struct CallEnd {
     pub error: Option<String>,
 }
 
-/// Records how the open call of a run came out, and adds it to the sums; a run has at most one.
+/// Records how the open call of a run came out, and adds it to the sums; a run has at most one. Gives which model stands in for
+/// which in its session, as the chat was told, as JSON; none: the right one answers.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<(), StoreError> {
+pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<Option<String>, StoreError> {
     let ended = sqlx::query!(
         r#"UPDATE model_calls SET state = $1, input_tokens = $2, output_tokens = $3, cached_tokens = $4,
                cache_write_tokens = $5, reasoning_tokens = $6, cost = $7, latency_ms = $8, error = $9, ended_at = $10
            WHERE run_id = $11 AND state = 'asked'
-           RETURNING model AS "model!", user_id AS "user: UserId", prefix_break IS NOT NULL AS "breaks!: i64""#,
+           RETURNING model AS "model!", user_id AS "user: UserId", prefix_break IS NOT NULL AS "breaks!: i64",
+             (SELECT stand_in FROM sessions s WHERE s.id = session_id) AS "stand_in: String""#,
         end.state,
         end.input_tokens,
         end.output_tokens,
@@ -102,7 +129,7 @@ pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<(), 
     .fetch_optional(&mut *tx)
     .await?;
     let Some((ended, user)) = ended.and_then(|ended| ended.user.map(|user| (ended, user))) else {
-        return Ok(());
+        return Ok(None);
     };
     let spent = Spent {
         calls: i64::from(!end.skipped),
@@ -115,7 +142,8 @@ pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<(), 
         cost: end.cost.unwrap_or(0),
         prefix_breaks: ended.breaks,
     };
-    spend::add(tx, at, user, &ended.model, &spent).await
+    spend::add(tx, at, user, &ended.model, &spent).await?;
+    Ok(ended.stand_in)
 }
 
 /// A call of the past: what was counted here, and what the provider counted.

@@ -254,7 +254,8 @@ pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<
     Ok(())
 }
 
-/// Writes the state that a driver's fold has reached; none if `owner` does not drive the run any more.
+/// Writes the state that a driver's fold has reached; none if `owner` does not drive the run any more, or if there are words for
+/// it that were not taken.
 ///
 /// Only a running run keeps its lease.
 ///
@@ -278,6 +279,7 @@ pub async fn advance(
              lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
              lease_until = CASE WHEN $1 = 'running' THEN lease_until END
            WHERE id = $4 AND lease_owner = $5
+             AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = runs.id AND s.taken = 0)
            RETURNING EXISTS (
              SELECT 1 FROM runs AS next WHERE next.session_id = runs.session_id AND next.state = 'queued'
                AND next.parked_why IS NULL) AS "more!: bool",

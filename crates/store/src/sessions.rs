@@ -165,35 +165,13 @@ pub async fn clear_run_journal(tx: &mut Tx, id: SessionId) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Which model stands in for which, as the chat was told, as JSON; none: the right one answers.
-///
-/// # Errors
-/// When the database fails.
-pub async fn stand_in(tx: &mut Tx, id: SessionId) -> Result<Option<String>, StoreError> {
-    let row = sqlx::query!("SELECT stand_in FROM sessions WHERE id = $1", id).fetch_optional(&mut *tx).await?;
-    Ok(row.and_then(|row| row.stand_in))
-}
-
-/// Records what the chat was told about that.
+/// Records what the chat was told about which model stands in for which, as JSON; none: the right one answers.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn set_stand_in(tx: &mut Tx, id: SessionId, model: Option<&str>) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET stand_in = $1 WHERE id = $2", model, id).execute(&mut *tx).await?;
     Ok(())
-}
-
-/// What the last run's requests began with; `prefix` takes its place.
-///
-/// # Errors
-/// When the database fails.
-pub async fn swap_prefix(tx: &mut Tx, id: SessionId, prefix: &str) -> Result<Option<String>, StoreError> {
-    let row = sqlx::query!("SELECT prefix FROM sessions WHERE id = $1", id).fetch_optional(&mut *tx).await?;
-    let before = row.and_then(|row| row.prefix);
-    if before.as_deref() != Some(prefix) {
-        sqlx::query!("UPDATE sessions SET prefix = $1 WHERE id = $2", prefix, id).execute(&mut *tx).await?;
-    }
-    Ok(before)
 }
 
 /// A pause of one conversation.

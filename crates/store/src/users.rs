@@ -32,8 +32,8 @@ pub struct Identity<'a> {
 /// When the database fails.
 pub async fn ensure(tx: &mut Tx, identity: &Identity<'_>, now: Timestamp) -> Result<UserId, StoreError> {
     let channel = identity.channel.as_str();
-    let role = identity.role.as_str();
-    let known = sqlx::query!(
+    let known = sqlx::query_as!(
+        KnownUser,
         r#"SELECT u.id AS "id!: UserId", u.role, u.name FROM identities i JOIN users u ON u.id = i.user_id
            WHERE i.channel = $1 AND i.account = $2 AND i.external_id = $3"#,
         channel,
@@ -42,6 +42,31 @@ pub async fn ensure(tx: &mut Tx, identity: &Identity<'_>, now: Timestamp) -> Res
     )
     .fetch_optional(&mut *tx)
     .await?;
+    settle(tx, identity, known, now).await
+}
+
+/// Somebody who has spoken before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownUser {
+    /// Their row.
+    pub id: UserId,
+    /// What they might the last time.
+    pub role: String,
+    /// How they were called then.
+    pub name: String,
+}
+
+/// The same, where it was looked up already who is `known` by that identity.
+///
+/// # Errors
+/// When the database fails.
+pub async fn settle(
+    tx: &mut Tx,
+    identity: &Identity<'_>,
+    known: Option<KnownUser>,
+    now: Timestamp,
+) -> Result<UserId, StoreError> {
+    let role = identity.role.as_str();
     let same = same_person(tx, &identity.others).await?;
     if let Some(user) = known {
         // Two that are said to be one: from now on the one who was known first.

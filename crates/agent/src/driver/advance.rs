@@ -117,7 +117,27 @@ impl Statement for Advance {
     type Output = Advanced;
 
     async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
-        let mut events = self.events(tx).await?;
+        // Mostly there is nothing: a step that does not look goes nowhere if there is something.
+        if !self.is_said_to()
+            && let Some(done) = self.move_on(tx, Vec::new()).await?
+        {
+            return Ok(done);
+        }
+        let signals = self.take_signals(tx).await?;
+        // Whoever has lost the lease takes nothing with them: the whole transaction is void.
+        self.move_on(tx, signals).await?.ok_or(StoreError::LeaseLost)
+    }
+}
+
+impl Advance {
+    /// Is it moved by what people say, or may it take along what they say?
+    fn is_said_to(&self) -> bool {
+        matches!(self.cause, Cause::Signals) || self.state.active().is_some_and(|active| settles(&active.phase))
+    }
+
+    /// One step with these signals; none: there are others, or the lease is lost.
+    async fn move_on(&self, tx: &mut Tx, signals: Vec<Event>) -> Result<Option<Advanced>, StoreError> {
+        let mut events = self.events(tx, signals).await?;
         let (mut moved, unmade) = self.settle_refused(tx, &mut events).await?;
         let mut refused = 0;
         while moved.summarises() && self.refusal(tx, &moved).await?.is_some() {
@@ -137,8 +157,7 @@ impl Statement for Advance {
         let hash = fingerprint(&state);
         let waits = self.waits(&state, &recorded);
         let reached = Reached { state: status.as_str(), ended_at, hash: Some(&hash.0), waits };
-        // Whoever has lost the lease takes nothing with them: the whole transaction is void.
-        let advanced = runs::advance(tx, self.key.run, &self.owner, reached).await?.ok_or(StoreError::LeaseLost)?;
+        let Some(advanced) = runs::advance(tx, self.key.run, &self.owner, reached).await? else { return Ok(None) };
         if !self.blobs.is_empty() {
             blobs::put(tx, &self.blobs).await?;
         }
@@ -167,7 +186,7 @@ impl Statement for Advance {
             forget::after(tx, self.key.run).await?;
         }
         let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
-        Ok(Advanced { state, seq, effects, remembered, told, due, more: advanced.more, kept, words })
+        Ok(Some(Advanced { state, seq, effects, remembered, told, due, more: advanced.more, kept, words }))
     }
 }
 
@@ -267,11 +286,10 @@ impl Advance {
         Waits::Until(millis(self.at).saturating_add(ms))
     }
 
-    /// The events of this transaction. What people said up to now goes before what the world says now: a stop that is
+    /// The events of this transaction. What people said up to now (`events`) goes before what the world says now: a stop that is
     /// committed is carried out, whatever else comes and however often the process dies. If the model is asked next,
     /// those who may join do so before.
-    async fn events(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
-        let mut events = self.take_signals(tx).await?;
+    async fn events(&self, tx: &mut Tx, mut events: Vec<Event>) -> Result<Vec<Event>, StoreError> {
         match &self.cause {
             Cause::Signals => {}
             // These open the run, or close it for anything but an answer: nothing can be said to it before.

@@ -59,6 +59,8 @@ pub struct Claimed {
     pub taken_in_at: Option<i64>,
     /// How many messages of its conversation, behind the summary, are no longer read; only for such a run.
     pub pruned: i64,
+    /// It was taken in a moment ago, and with it was looked whether its sender is let in.
+    pub is_new: bool,
 }
 
 #[async_trait]
@@ -106,7 +108,7 @@ impl Statement for Opened {
     async fn run(&self, tx: &mut Tx) -> Result<Claimed, StoreError> {
         let mut folded = Folded { replay: Replay::default(), last_at: millis(self.at) };
         folded.replay.feed(&Event::Accepted(Accepted::clone(&self.accepted)));
-        with_session(tx, self.key.clone(), folded).await
+        Ok(Claimed { is_new: true, ..with_session(tx, self.key.clone(), folded).await? })
     }
 }
 
@@ -151,13 +153,33 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
     let State::Queued(accepted) = &folded.replay.state else {
         let session = sessions::lookup(tx, key.session).await?.ok_or_else(missing)?;
         let (granted, summary, notebook) = (Vec::new(), None, None);
-        return Ok(Claimed { key, folded, session, granted, summary, notebook, taken_in_at: None, pruned: 0 });
+        return Ok(Claimed {
+            key,
+            folded,
+            session,
+            granted,
+            summary,
+            notebook,
+            taken_in_at: None,
+            pruned: 0,
+            is_new: false,
+        });
     };
     let (user, home) = (accepted.principal.user, accepted.home(key.session));
     let found = beginnings::find(tx, &Beginning { run: key.run, session: key.session, home, user }).await?;
     let BegunWith { session, run_journal, granted, summary, taken_in_at, pruned } = found.ok_or_else(missing)?;
     let notebook = handover::for_run(key.session, run_journal.as_deref(), accepted);
-    Ok(Claimed { key, folded, session, granted, summary, notebook, taken_in_at: Some(taken_in_at), pruned })
+    Ok(Claimed {
+        key,
+        folded,
+        session,
+        granted,
+        summary,
+        notebook,
+        taken_in_at: Some(taken_in_at),
+        pruned,
+        is_new: false,
+    })
 }
 
 /// A stretch of a conversation's history, as one person may see it.

@@ -191,7 +191,7 @@ impl Driver {
             return Ok(Cause::Event(Event::Mismatched(mismatch)));
         }
         if let State::Queued(accepted) = &*Arc::clone(&self.state) {
-            if !self.is_let_in(accepted).await? {
+            if !claimed.is_new && !self.is_let_in(accepted).await? {
                 tracing::info!(run = %self.key.run, "its sender is not let in any more: withdrawn");
                 return Ok(Cause::Event(Event::Withdrawn));
             }

@@ -39,8 +39,16 @@ pub struct Target<'a> {
 /// When the database fails.
 pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<Vec<SessionId>, StoreError> {
     let mut told = Vec::new();
+    let mut standing_in = None;
     for row in rows {
         match row {
+            Row::ModelEnded(end) => {
+                standing_in = model_calls::end(tx, target.key.run, end, millis(target.at)).await?;
+            }
+            // A call that was answered has ended a row before.
+            Row::Answered { seq, first, by, failure } => {
+                stand_in(tx, target, (*seq, standing_in.take()), (first, by, failure.as_ref())).await?;
+            }
             Row::Deliver { call, delivery } => told.push(deliver(tx, target, (call, delivery)).await?),
             Row::Resolved { question, outcome } => {
                 told.extend(resolved::write(tx, target, (Some(*question), *outcome)).await?);
@@ -151,10 +159,6 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         }
         Row::ToolFinished { call, text, is_error } => tool_calls::finish(tx, run, call, (text, *is_error), at).await,
         Row::ModelAsked { seq, call, user, prefix } => {
-            let prefix_break = match prefix {
-                Some(prefix) => swap_prefix(tx, target.key, prefix).await?,
-                None => None,
-            };
             let new = model_calls::NewCall {
                 run,
                 asked_seq: *seq,
@@ -163,10 +167,13 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
                 user: *user,
                 estimate: count(call.counted),
                 reserved: call.reserve.unwrap_or_default().nanos(),
-                prefix_break,
                 at,
             };
-            model_calls::ask(tx, &new).await
+            let before = model_calls::ask(tx, &new).await?;
+            match prefix {
+                Some(prefix) => swap_prefix(tx, (target.key, *seq), (before, prefix)).await,
+                None => Ok(()),
+            }
         }
         Row::Summary { user, history_from, through, text, taint } => {
             let summary = summaries::Summary { through: *through, text: text.clone(), taint: taint.stored() };
@@ -178,8 +185,6 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             sessions::start_afresh(tx, target.key.session).await?;
             summaries::forget(tx, target.key.session).await
         }
-        Row::ModelEnded(end) => model_calls::end(tx, run, end, at).await,
-        Row::Answered { seq, first, by, failure } => stand_in(tx, target, *seq, (first, by, failure.as_ref())).await,
         Row::Granted { user, tool } => {
             grants::add(tx, &grants::NewGrant { user: *user, session: target.home, tool, run, at }).await
         }
@@ -195,8 +200,8 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             let file = attached::record(tx, target, *seq, (*user, text)).await?;
             attached::send(tx, target, &format!("run:{run}:{seq}:file"), file).await
         }
-        // Whoever is told is known to the caller.
-        Row::Deliver { .. } | Row::Resolved { .. } => Ok(()),
+        // What follows from these is known to the caller.
+        Row::Deliver { .. } | Row::Resolved { .. } | Row::ModelEnded(_) | Row::Answered { .. } => Ok(()),
         Row::Handover(change) => change.write(tx, target.key.session).await,
         Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
         Row::Say { seq, text, form, choices, part } => {
@@ -210,11 +215,10 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
 async fn stand_in(
     tx: &mut Tx,
     target: &Target<'_>,
-    seq: i64,
+    (seq, told): (i64, Option<String>),
     (first, by, failure): (&str, &str, Option<&Failure>),
 ) -> Result<(), StoreError> {
     let (run, session) = (target.key.run, target.key.session);
-    let told = sessions::stand_in(tx, session).await?;
     let told = told.and_then(|told| serde_json::from_str::<StandIn>(&told).ok());
     let Some(text) = texts::stand_in(first, by, failure, told.as_ref()) else {
         return Ok(());
@@ -226,16 +230,22 @@ async fn stand_in(
     say(tx, target, &format!("note:{run}:{seq}"), Words::note(&text)).await
 }
 
-/// Why the provider's cache cannot go on from the conversation's last run.
-async fn swap_prefix(tx: &mut Tx, key: &RunKey, prefix: &Prefix) -> Result<Option<&'static str>, StoreError> {
+/// Notes why the provider's cache cannot go on from the conversation's last run, whose requests began as is said `before`.
+async fn swap_prefix(
+    tx: &mut Tx,
+    (key, seq): (&RunKey, i64),
+    (before, prefix): (Option<String>, &Prefix),
+) -> Result<(), StoreError> {
     let stored = serde_json::to_string(prefix).map_err(|error| StoreError::Database(error.to_string()))?;
-    let before = sessions::swap_prefix(tx, key.session, &stored).await?;
+    if before.as_deref() == Some(stored.as_str()) {
+        return Ok(());
+    }
     let before = before.and_then(|before| serde_json::from_str::<Prefix>(&before).ok());
     let reason = before.and_then(|before| prefix.break_since(&before));
     if let Some(reason) = reason {
         tracing::info!(session = %key.session, run = %key.run, reason, "model.cache.prefix_broken");
     }
-    Ok(reason)
+    model_calls::breaks(tx, (key.run, seq), reason, &stored).await
 }
 
 async fn write_message(

@@ -201,7 +201,7 @@ mod tests {
     }
 
     /// Puts a chunk into the outbox of a session of its own.
-    struct Queue;
+    struct Queue(&'static str);
 
     #[async_trait]
     impl Statement for Queue {
@@ -217,7 +217,7 @@ mod tests {
             let session = sessions::ensure(tx, "terminal:1", ChannelKind::Terminal, at(CREATED)).await?.id;
             let destination = Destination { conversation, reply_to: None };
             let chunk = NewChunk {
-                key: "k",
+                key: self.0,
                 session,
                 run: None,
                 destination: &destination,
@@ -235,7 +235,7 @@ mod tests {
     async fn only_what_was_tried_is_too_old() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let session = store.write(Queue).await.unwrap();
+        let session = store.write(Queue("k")).await.unwrap();
         // The clock has jumped between the words and their delivery: they go out.
         let mut now = CREATED + DAYS_LATER;
         let Next::Send(first) = store.write(turn(session, now)).await.unwrap().next else {
@@ -247,5 +247,37 @@ mod tests {
         let settled = Some(Settled { id: first.message.id, attempt: again });
         let next = store.write(Turn { settled, ..turn(session, now) }).await.unwrap();
         assert!(matches!(next.next, Next::Nothing), "it was tried and is old: it is given up");
+    }
+
+    /// Takes a chunk as the transaction does that has queued it.
+    struct TakeNew(&'static str);
+
+    #[async_trait]
+    impl Statement for TakeNew {
+        type Output = Option<i64>;
+
+        async fn run(&self, tx: &mut Tx) -> Result<Option<i64>, StoreError> {
+            Ok(outbox::take_new(tx, self.0).await?.map(|waiting| waiting.attempts))
+        }
+    }
+
+    #[tokio::test]
+    async fn e5_new_words_are_taken_once_and_only_if_nothing_stands_before_them() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let session = store.write(Queue("k")).await.unwrap();
+        store.write(Queue("l")).await.unwrap();
+        assert_eq!(store.write(TakeNew("l")).await.unwrap(), None, "another goes first");
+        assert_eq!(store.write(TakeNew("k")).await.unwrap(), Some(1));
+        assert_eq!(store.write(TakeNew("k")).await.unwrap(), None, "it is taken");
+        let delivered = Attempt::Delivered { external_id: None };
+        let Next::Send(lost) = store.write(turn(session, CREATED)).await.unwrap().next else {
+            panic!("it was not taken");
+        };
+        assert!(lost.message.may_repeat, "what counts as being sent may have arrived");
+        let settled = Some(Settled { id: lost.message.id, attempt: delivered });
+        let next = store.write(Turn { settled, take: false, ..turn(session, CREATED) }).await.unwrap();
+        assert!(matches!(next.next, Next::Nothing));
+        assert_eq!(store.write(TakeNew("l")).await.unwrap(), Some(1), "now it is its turn");
     }
 }

@@ -18,17 +18,17 @@ use hob_agent::signal::Signal;
 use hob_agent::write_off::{fold, load_or_park};
 use hob_core::domain::channel::Accepted;
 use hob_core::domain::ids::{RunId, SessionId};
-use hob_core::domain::inbound::{Conversation, Happening, Inbound};
+use hob_core::domain::inbound::{Happening, Inbound};
 use hob_core::domain::principal::Role;
 use hob_store::agents::WaitingAgent;
+use hob_store::arrival::Arrival;
 use hob_store::error::StoreError;
-use hob_store::lane::LaneStanding;
-use hob_store::{Statement, Tx, journal, lane, runs, signals};
+use hob_store::{Statement, Tx, journal, runs, signals};
 
 impl Take {
     /// What a waiting run asks: as it was seen before, if nothing has been recorded of it since.
     pub(super) async fn open_question(&self, tx: &mut Tx, session: SessionId, run: RunId) -> Result<Asked, StoreError> {
-        open_question(tx, &RunKey { run, session }, (&self.seen, self.now)).await
+        open_question(tx, &RunKey { run, session }, (self.seen.get().map_or(&[], Vec::as_slice), self.now)).await
     }
 
     pub(super) async fn answer(
@@ -116,25 +116,27 @@ pub(crate) struct Seen {
 
 /// Looks at what the runs ask that a message may be an answer to.
 pub(super) struct LookAsked {
-    conversation: Option<Conversation>,
+    /// The conversation whose runs may ask.
+    session: Option<SessionId>,
     /// The run whose button was pressed.
     pressed: Option<RunId>,
 }
 
 impl LookAsked {
-    /// Where this is said or pressed.
-    pub(super) fn of(inbound: &Inbound) -> Option<Self> {
+    /// Before this is taken in; none: nothing that may be asked bears on it.
+    pub(super) fn before(inbound: &Inbound, arrival: &Arrival) -> Option<Self> {
+        let session = arrival.session.as_ref().filter(|_| arrival.lane.may_ask()).map(|session| session.id);
         let pressed = match &inbound.happening {
             Happening::Posted { .. } => None,
             Happening::Pressed { token } => Press::parse(token).map(|press| RunId(press.run)),
             Happening::Edited { .. } | Happening::Deleted => return None,
         };
-        Some(Self { conversation: Some(inbound.conversation.clone()), pressed })
+        (session.is_some() || pressed.is_some()).then_some(Self { session, pressed })
     }
 
     /// At this run alone.
     pub(super) fn run(run: RunId) -> Self {
-        Self { conversation: None, pressed: Some(run) }
+        Self { session: None, pressed: Some(run) }
     }
 }
 
@@ -144,13 +146,9 @@ impl Statement for LookAsked {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Seen>, StoreError> {
         let mut runs: BTreeSet<RunId> = BTreeSet::new();
-        let lane = match &self.conversation {
-            Some(conversation) => lane::standing(tx, &conversation.session_key().0).await?,
-            None => None,
-        };
-        if let Some(lane) = lane.filter(LaneStanding::may_ask) {
-            let active = runs::find_active(tx, lane.session).await?;
-            runs.extend(asking(tx, lane.session, active.as_ref()).await?.into_iter().map(|asking| asking.run.id));
+        if let Some(session) = self.session {
+            let active = runs::find_active(tx, session).await?;
+            runs.extend(asking(tx, session, active.as_ref()).await?.into_iter().map(|asking| asking.run.id));
         }
         if let Some(pressed) = self.pressed {
             runs.extend(asking_elsewhere(tx, pressed).await?.map(|asking| asking.run.id));
@@ -260,8 +258,7 @@ mod tests {
     #[tokio::test]
     async fn b15_a_journal_is_folded_before_the_writer_is_held_and_looked_at_again_only_if_it_moved() {
         let (_dir, store, mut tx) = waiting().await;
-        let conversation = Some(accepted().destination.conversation);
-        let seen = store.read(LookAsked { conversation, pressed: None }).await.unwrap();
+        let seen = store.read(LookAsked { session: Some(SessionId(1)), pressed: None }).await.unwrap();
         assert_eq!(seen.len(), 1);
         // Whoever folded it again would not be able to.
         let spoil = "UPDATE run_events SET body = 'no json' WHERE seq = 1";

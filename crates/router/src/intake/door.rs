@@ -31,9 +31,12 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) async fn of(tx: &mut Tx, access: &AccessList, inbound: &Inbound) -> Result<Self, StoreError> {
+    pub(super) async fn of(
+        tx: &mut Tx,
+        access: &AccessList,
+        (inbound, member): (&Inbound, Option<Role>),
+    ) -> Result<Self, StoreError> {
         let (place, sender) = (&inbound.conversation, &inbound.sender.external_id);
-        let member = members::role(tx, place, sender).await?;
         let role = access.role_of(place, sender, member);
         Ok(Self { role, member, group: mode_of(tx, &access.groups, place).await? })
     }
@@ -72,7 +75,8 @@ impl Statement for Look {
     type Output = Known;
 
     async fn run(&self, tx: &mut Tx) -> Result<Known, StoreError> {
-        Known::of(tx, &self.access, &self.inbound).await
+        let member = members::role(tx, &self.inbound.conversation, &self.inbound.sender.external_id).await?;
+        Known::of(tx, &self.access, (&self.inbound, member)).await
     }
 }
 
@@ -102,7 +106,9 @@ impl Take {
         if let Some(Command::Pair(Some(pair))) = command::parse(text).filter(|_| is_own) {
             match pairing::become_owner(tx, visitor, (&pair.code, self.now)).await? {
                 First::Bound => {
-                    let arriving = self.arriving(tx, (Role::Owner, Some(Role::Owner))).await?;
+                    // It is known who they are, from now on.
+                    let arrival = self.look(tx).await?;
+                    let arriving = self.arriving(tx, arrival, Role::Owner).await?;
                     return self.tell(tx, &arriving, ("/pair", "command"), pairing::texts::OWNER.to_owned()).await;
                 }
                 First::Wrong => return self.answer_stranger(tx, pairing::texts::WRONG).await,

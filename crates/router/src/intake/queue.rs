@@ -80,8 +80,7 @@ impl Take {
             around,
         };
         // Nothing stands before it: it need not be claimed in a transaction of its own.
-        let is_next = !arriving.lane.is_active && !arriving.lane.is_paused && waiting == 0;
-        let lease = self.lease.as_ref().filter(|_| is_next);
+        let lease = self.lease.as_ref().filter(|_| arriving.lane.is_free());
         let run = journal::open(tx, session.id, accepted.clone(), (lease, self.now)).await?;
         let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
         let key = RunKey { run, session: session.id };

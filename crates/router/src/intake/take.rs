@@ -1,5 +1,7 @@
 //! One update is taken in: the transaction that claims it, and what it comes to for its sender's role.
 
+use std::sync::OnceLock;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -7,7 +9,7 @@ use crate::answering::{answer_in, asking};
 use crate::attachments::Came;
 use crate::command::{self, Command, Reach};
 use crate::intake::IntakeLimits;
-use crate::intake::answers::{Asked, Seen, at_work};
+use crate::intake::answers::{Asked, LookAsked, Seen, at_work};
 use crate::intake::door::{self, Known};
 use crate::respond::{self, Desk};
 use crate::texts;
@@ -28,20 +30,22 @@ use hob_core::policy::pairing::Code;
 use hob_core::render::clean::clean;
 use hob_memory::importance;
 use hob_store::agents::OpenAgent;
+use hob_store::arrival::{Arrival, LaneStanding};
 use hob_store::error::StoreError;
 use hob_store::inbound::NewInbound;
-use hob_store::lane::LaneStanding;
 use hob_store::open_runs::OpenRun;
 use hob_store::runs::{ActiveRun, Lease};
 use hob_store::sessions::Session;
 use hob_store::users::Identity;
 use hob_store::{
-    Statement, Tx, agents, cursors, inbound, lane, open_runs, private_chats, recordings, runs, sessions, users,
+    Statement, Tx, agents, arrival, cursors, inbound, open_runs, private_chats, recordings, runs, sessions, users,
 };
 
 /// What a transaction of intake did, and whom to wake for it.
 pub(super) struct Taken {
     pub(super) accepted: Accepted,
+    /// Nothing was done: it may be an answer, and this is to be looked at before.
+    pub(super) looks: Option<LookAsked>,
     pub(super) lane: Option<SessionId>,
     pub(super) said: Option<SessionId>,
     /// What was said concerns these too.
@@ -70,6 +74,7 @@ impl Taken {
     pub(super) fn quietly(accepted: Accepted) -> Self {
         Self {
             accepted,
+            looks: None,
             lane: None,
             said: None,
             everywhere: Vec::new(),
@@ -98,8 +103,8 @@ pub(super) struct Take {
     pub(super) others: Vec<(ChannelKind, Option<String>)>,
     /// The files that came with it.
     pub(super) files: Vec<Came>,
-    /// What the runs asked that it may be an answer to.
-    pub(super) seen: Vec<Seen>,
+    /// What the runs asked that it may be an answer to, once that was looked at.
+    pub(super) seen: OnceLock<Vec<Seen>>,
     pub(super) limits: IntakeLimits,
     pub(super) desk: Desk,
     /// Under which a run begins at once, if there is a place for it.
@@ -130,18 +135,24 @@ impl Statement for Take {
     type Output = Taken;
 
     async fn run(&self, tx: &mut Tx) -> Result<Taken, StoreError> {
+        let arrival = self.look(tx).await?;
+        if self.seen.get().is_none()
+            && let Some(look) = LookAsked::before(&self.inbound, &arrival)
+        {
+            return Ok(Taken { looks: Some(look), ..Taken::quietly(Accepted::Ignored) });
+        }
         let Circumstances { cursor, .. } = &self.inbound.circumstances;
         if let Some(cursor) = cursor {
             let Conversation { channel, account, .. } = &self.inbound.conversation;
             cursors::advance(tx, (*channel, account), cursor).await?;
         }
-        let known = Known::of(tx, &self.desk.access, &self.inbound).await?;
+        let known = Known::of(tx, &self.desk.access, (&self.inbound, arrival.member)).await?;
         match (&self.inbound.happening, known.role) {
-            (Happening::Posted { text }, _) => self.said(tx, &known, clean(text).trim()).await,
+            (Happening::Posted { text }, _) => self.said(tx, (&known, arrival), clean(text).trim()).await,
             (Happening::Edited { text }, _) => self.changed(tx, &known, Some(clean(text).trim())).await,
             (Happening::Deleted, _) => self.changed(tx, &known, None).await,
             (Happening::Pressed { token }, Some(role)) if known.may_press(role) => {
-                let arriving = self.arriving(tx, (role, known.member)).await?;
+                let arriving = self.arriving(tx, arrival, role).await?;
                 self.pressed(tx, arriving, token).await
             }
             (Happening::Pressed { .. }, _) => Ok(Taken::quietly(Accepted::Ignored)),
@@ -151,10 +162,10 @@ impl Statement for Take {
 
 impl Take {
     /// What is said goes where it belongs: each role is the sender's own.
-    async fn said(&self, tx: &mut Tx, known: &Known, text: &str) -> Result<Taken, StoreError> {
+    async fn said(&self, tx: &mut Tx, (known, arrival): (&Known, Arrival), text: &str) -> Result<Taken, StoreError> {
         match (door::fate_of(&self.inbound, known), known.role) {
             (Fate::Heard, Some(role)) => {
-                let arriving = self.arriving(tx, (role, known.member)).await?;
+                let arriving = self.arriving(tx, arrival, role).await?;
                 self.posted(tx, &arriving, text).await
             }
             (Fate::Overheard, _) => self.overhear(tx, known, text).await,
@@ -166,13 +177,18 @@ impl Take {
         }
     }
 
-    pub(super) async fn arriving(
-        &self,
-        tx: &mut Tx,
-        (role, member): (Role, Option<Role>),
-    ) -> Result<Arriving, StoreError> {
+    /// What is known of it.
+    pub(super) async fn look(&self, tx: &mut Tx) -> Result<Arrival, StoreError> {
+        arrival::look(tx, &self.inbound.conversation, &self.inbound.sender.external_id).await
+    }
+
+    pub(super) async fn arriving(&self, tx: &mut Tx, arrival: Arrival, role: Role) -> Result<Arriving, StoreError> {
+        let Arrival { session, lane, user, member, is_latest_chat } = arrival;
         let conversation = &self.inbound.conversation;
-        let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
+        let session = match session {
+            Some(session) => session,
+            None => sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?,
+        };
         let sender = &self.inbound.sender;
         let identity = Identity {
             channel: conversation.channel,
@@ -182,20 +198,15 @@ impl Take {
             role,
             others: self.others.clone(),
         };
-        let user = users::ensure(tx, &identity, self.now).await?;
+        let user = users::settle(tx, &identity, user, self.now).await?;
         let said_by = (sender.external_id.as_str(), &self.inbound.circumstances.proof);
         let trust = self.desk.access.trust(conversation, said_by, member);
         let principal = Principal { user, name: sender.name.clone(), role, trust };
-        if conversation.is_private() && conversation.channel != ChannelKind::Terminal {
+        if conversation.is_private() && conversation.channel != ChannelKind::Terminal && !is_latest_chat {
             private_chats::note(tx, user, conversation, self.now).await?;
         }
         let reply_to = Some(self.inbound.external_id.clone());
         let destination = Destination { conversation: conversation.clone(), reply_to };
-        let lane = lane::standing(tx, &session.key).await?.ok_or_else(|| StoreError::Inconsistent {
-            table: "sessions",
-            id: session.key.clone(),
-            what: "it was there a moment ago, and is missing".to_owned(),
-        })?;
         Ok(Arriving { session, lane, principal, destination })
     }
 
