@@ -12,6 +12,9 @@ use hob_core::domain::principal::Role;
 /// The edition of Hob that this is: whoever finds a journal that cannot be read is told who wrote it.
 pub const EDITION: &str = env!("CARGO_PKG_VERSION");
 
+/// The state of a run that is driven.
+const RUNNING: &str = "running";
+
 /// A run that waits in its lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedRun {
@@ -63,8 +66,7 @@ pub struct NewRun<'a> {
 /// When the database fails.
 pub async fn add(tx: &mut Tx, new: &NewRun<'_>, now: Timestamp) -> Result<RunId, StoreError> {
     let (now, owner) = (millis(now), new.lease.map(|lease| lease.owner.as_str()));
-    let (state, until) =
-        (if owner.is_some() { "running" } else { "queued" }, new.lease.map(|lease| millis(lease.until)));
+    let (state, until) = (if owner.is_some() { RUNNING } else { "queued" }, new.lease.map(|lease| millis(lease.until)));
     let id = sqlx::query_scalar!(
         r#"INSERT INTO runs (session_id, inbound_id, user_id, state, state_hash, edition, lease_owner, lease_until, created_at)
            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id AS "id!: RunId""#,
@@ -267,6 +269,9 @@ pub async fn advance(
     owner: &str,
     reached: Reached<'_>,
 ) -> Result<Option<Advanced>, StoreError> {
+    if reached.state == RUNNING {
+        return stay(tx, run, owner, reached.hash).await;
+    }
     let (keeps, until) = match reached.waits {
         Waits::AsBefore => (true, None),
         Waits::Until(until) => (false, Some(until)),
@@ -275,9 +280,7 @@ pub async fn advance(
     let advanced = sqlx::query_as!(
         Advanced,
         r#"UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, edition = $8,
-             waits_until = CASE WHEN $6 THEN waits_until ELSE $7 END,
-             lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
-             lease_until = CASE WHEN $1 = 'running' THEN lease_until END
+             waits_until = CASE WHEN $6 THEN waits_until ELSE $7 END, lease_owner = NULL, lease_until = NULL
            WHERE id = $4 AND lease_owner = $5
              AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = runs.id AND s.taken = 0)
            RETURNING EXISTS (
@@ -298,7 +301,24 @@ pub async fn advance(
     Ok(advanced)
 }
 
-/// What a step of a run finds in its lane.
+/// The same for a run that goes on: what its indexes hold is not written again.
+async fn stay(tx: &mut Tx, run: RunId, owner: &str, hash: Option<&str>) -> Result<Option<Advanced>, StoreError> {
+    let stayed = sqlx::query!(
+        r#"UPDATE runs SET state_hash = $1, edition = $4, waits_until = NULL
+           WHERE id = $2 AND lease_owner = $3 AND state = 'running'
+             AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = runs.id AND s.taken = 0)"#,
+        hash,
+        run,
+        owner,
+        EDITION
+    )
+    .execute(&mut *tx)
+    .await?;
+    // Both are asked about when the run is over.
+    Ok((stayed.rows_affected() > 0).then_some(Advanced { more: false, forgets: false }))
+}
+
+/// What a run that comes to rest finds in its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advanced {
     /// Another run waits there.
