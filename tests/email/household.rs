@@ -3,7 +3,7 @@
 use crate::harness;
 use crate::servers::Servers;
 use crate::support::fake_model::Reply;
-use crate::support::house::{House, OWNER};
+use crate::support::house::{House, OWNER, STRANGER};
 
 /// A household with a mailbox.
 async fn house(servers: &Servers, settings: &str) -> House {
@@ -102,10 +102,8 @@ async fn n14_in_a_house_that_has_only_letters_owners_are_asked_by_letter() {
     assert!(asked[0].contains("At noon.") && asked[0].contains("/mail yes"), "{}", asked[0]);
     assert!(servers.got("carl").is_empty(), "nobody new is written to before");
     // The word comes by letter as well, and sends to the others alone.
-    let id = asked[0].lines().find_map(|line| line.strip_prefix("Message-ID: ")).unwrap().trim();
     let number = asked[0].split("/mail yes ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
-    let headers = format!("To: hob@home.example\r\nIn-Reply-To: {id}\r\nReferences: {id}");
-    servers.put(&owners_letter(2, &headers, &format!("/mail yes {number}")));
+    servers.put(&owners_letter(2, &answering(asked[0]), &format!("/mail yes {number}")));
     assert!(servers.until_got("carl", 1).await[0].contains("At noon."));
     let got = servers.until_got("olga", 3).await;
     assert_eq!(got.iter().filter(|letter| letter.contains("It goes out.")).count(), 1, "{got:#?}");
@@ -115,6 +113,67 @@ async fn n14_in_a_house_that_has_only_letters_owners_are_asked_by_letter() {
     let got = servers.until_got("olga", 4).await;
     assert_eq!(got.iter().filter(|letter| letter.contains("May I answer eve@example.org?")).count(), 1, "{got:#?}");
     assert!(servers.got("eve").is_empty());
+    house.stop().await;
+}
+
+/// Which letter this one answers.
+fn answering(letter: &str) -> String {
+    let id = letter.lines().find_map(|line| line.strip_prefix("Message-ID: ")).unwrap().trim();
+    format!("To: hob@home.example\r\nIn-Reply-To: {id}\r\nReferences: {id}")
+}
+
+/// A tool that guests may ask for, and an owner who can only be written to.
+const PAY: &str = r#"owner_addresses = ['olga@example.org']
+[telegram]
+guest_user_ids = [99]
+[tools.pay]
+sandbox = false
+description = "Pays."
+command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid', "sh", "{to}"]
+parameters = { to = "Whom." }
+role = "guest"
+"#;
+
+#[tokio::test]
+async fn n14_what_only_an_owner_decides_is_asked_by_letter_where_they_have_no_chat() {
+    let servers = Servers::start();
+    let mut house = house(&servers, PAY).await;
+    house.model.reply(Reply::call("pay", r#"{"to": "Eve"}"#));
+    house.say(STRANGER, "Pay Eve");
+    house.told(STRANGER, 1).await;
+    let asked = servers.until_got("olga", 1).await.remove(0);
+    assert!(asked.contains("Subject: May I do what Person 99 asks for?"), "{asked}");
+    assert!(asked.contains("to: Eve") && asked.contains("only an owner can decide"), "{asked}");
+    // Whoever writes into that thread and is no owner has a conversation of their own.
+    house.model.reply(Reply::text("I cannot tell."));
+    let adas = String::from_utf8(owners_letter(1, &answering(&asked), "approve")).unwrap();
+    servers.put(adas.replace("olga", "ada").as_bytes());
+    assert!(servers.until_got("ada", 1).await[0].contains("I cannot tell."));
+    let forged = owners_letter(2, &answering(&asked), "approve");
+    servers.put(&forged[PROVEN.len()..]);
+    house.hob().until_logged("a letter from olga@example.org is ignored", 1).await;
+    assert!(house.lines("paid").is_empty(), "nobody has allowed it yet");
+    house.model.reply(Reply::text("Paid."));
+    servers.put(&owners_letter(3, &answering(&asked), "approve"));
+    assert_eq!(house.told(STRANGER, 2).await[1], "Paid.");
+    assert_eq!(house.lines("paid"), ["Eve"]);
+    servers.put(&owners_letter(4, &answering(&asked), "deny"));
+    let told = servers.until_got("olga", 2).await.remove(1);
+    assert!(told.contains("That question is no longer open."), "{told}");
+    house.nothing_refused();
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn n14_owners_without_a_chat_are_told_by_letter() {
+    let servers = Servers::start();
+    let mailbox = |more: &str| format!("{}owner_addresses = ['olga@example.org']\n{more}", servers.settings());
+    let mut house = House::with(&mailbox("")).await;
+    house.start().await;
+    house.hob().until_logged("is watched", 1).await;
+    house.configure(&mailbox("[agent]\nsystem_prompt = 'You are new.'\n"));
+    let told = servers.until_got("olga", 1).await.remove(0);
+    assert!(told.contains("I go by the config file as it is now") && told.contains("agent.system_prompt"), "{told}");
     house.stop().await;
 }
 

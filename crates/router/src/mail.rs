@@ -4,23 +4,24 @@
 //! what a letter says of its sender.
 //! Start at [`gate`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use hob_agent::projection::owners::{Desk, desks};
+use hob_agent::projection::owners::{self, Matter};
+use hob_agent::projection::write::Words;
 use hob_core::domain::ids::{OutboxId, SessionId, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
-use hob_core::domain::letter::{Envelope, Mailbox};
-use hob_core::domain::outgoing::{Choice, Destination, Outgoing};
+use hob_core::domain::letter::Envelope;
+use hob_core::domain::outgoing::Choice;
 use hob_core::domain::principal::{Principal, Role};
 use hob_core::policy::access::AccessList;
-use hob_core::render::{Form, Piece, pieces};
+use hob_core::render::Piece;
 use hob_store::error::StoreError;
 use hob_store::held::{self, Held, NewHeld};
 use hob_store::outbox::{self, NewChunk, Waiting};
-use hob_store::{Tx, millis, sessions};
+use hob_store::{Tx, millis};
 
 /// After so long a letter is not sent any more.
 const HELD_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -163,81 +164,18 @@ async fn ask_first(
     let choice =
         |label: &str, send: bool| Choice { label: label.to_owned(), token: Press { id: message.id, send }.token() };
     let choices = [choice("Send it", true), choice("Do not send", false)];
+    let (thread, subject) = (format!("{}@held.invalid", message.id), format!("May I answer {names}?"));
+    let matter = Matter { here: place, thread: &thread, subject: &subject };
     let mut asked = Vec::new();
-    for desk in desks(tx, place).await? {
-        put(tx, (message, &desk), (&text, &choices), now).await?;
+    for desk in owners::desks(tx, &rules.access, matter, now).await? {
+        let key = format!("mail:{}:{}", message.id, desk.session);
+        owners::put(tx, &desk, (&key, message.run), Words { choices: &choices, ..Words::note(&text) }, now).await?;
         asked.push(desk.session);
-    }
-    if asked.is_empty() {
-        asked.extend(ask_by_letter(tx, message, (&names, &text), (rules, now)).await?);
     }
     if asked.is_empty() {
         tracing::warn!(outbox = %message.id, "a first letter to somebody new waits, and no owner can be asked: /mail shows it");
     }
     Ok(asked)
-}
-
-/// Puts a question about a letter into somebody's conversation; gives the keys of its chunks.
-async fn put(
-    tx: &mut Tx,
-    (message, desk): (&Outgoing, &Desk),
-    (text, choices): (&str, &[Choice]),
-    now: Timestamp,
-) -> Result<Vec<String>, StoreError> {
-    let destination = Destination { conversation: desk.conversation.clone(), reply_to: None };
-    let chunks = pieces(text, Form::Plain, destination.conversation.channel);
-    let last = chunks.len().saturating_sub(1);
-    let mut keys = Vec::with_capacity(chunks.len());
-    for (index, piece) in chunks.iter().enumerate() {
-        let key = format!("mail:{}:{}:{index}", message.id, desk.session);
-        let chunk = NewChunk {
-            key: &key,
-            session: desk.session,
-            run: message.run,
-            destination: &destination,
-            piece,
-            choices: if index == last { choices } else { &[] },
-            file: None,
-            part: outbox::Part::Words,
-        };
-        outbox::add(tx, &chunk, now).await?;
-        keys.push(key);
-    }
-    Ok(keys)
-}
-
-/// Asks owners by letter, in a thread of its own: nobody else is to read it. For a house that has only e-mail.
-async fn ask_by_letter(
-    tx: &mut Tx,
-    message: &Outgoing,
-    (names, text): (&str, &str),
-    (rules, now): (&LetterRules, Timestamp),
-) -> Result<Option<SessionId>, StoreError> {
-    let account = &message.destination.conversation.account;
-    let door = rules.access.doors.get(&(ChannelKind::Email, account.clone()));
-    let roles = door.iter().flat_map(|door| &door.roles);
-    let mut owners: BTreeSet<String> =
-        roles.filter(|(_, role)| **role == Role::Owner).map(|(address, _)| address.clone()).collect();
-    owners.extend(held::owners(tx, account).await?);
-    // Whom nobody vouches for has an address that is none.
-    let to: Vec<Mailbox> = owners
-        .into_iter()
-        .filter(|address| address.contains('@'))
-        .map(|address| Mailbox { name: None, address })
-        .collect();
-    let envelope = Envelope { subject: format!("May I answer {names}?"), to, ..Envelope::default() };
-    let Some(encoded) = envelope.encode().filter(|_| !envelope.to.is_empty()) else { return Ok(None) };
-    let conversation = Conversation {
-        channel: ChannelKind::Email,
-        account: account.clone(),
-        chat: format!("{}@held.invalid", message.id),
-        thread: None,
-    };
-    let session = sessions::ensure(tx, &conversation.session_key().0, ChannelKind::Email, now).await?.id;
-    for key in put(tx, (message, &Desk { session, conversation }), (text, &[]), now).await? {
-        held::address(tx, &key, &encoded).await?;
-    }
-    Ok(Some(session))
 }
 
 /// What owners are asked.

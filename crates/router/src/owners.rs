@@ -1,4 +1,5 @@
-//! What Hob tells its owners unasked: each in the chat where they last talked with it by themselves.
+//! What Hob tells its owners unasked: each in the chat where they last talked with it by themselves; by letter, where none of
+//! them hears anything there.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,6 +9,8 @@ use jiff::Timestamp;
 
 use crate::intake::Router;
 use crate::unasked::say;
+use hob_agent::projection::owners;
+use hob_agent::projection::write::Words;
 use hob_core::domain::health::Liveness;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
@@ -15,6 +18,11 @@ use hob_core::domain::principal::Role;
 use hob_core::policy::access::AccessList;
 use hob_store::error::StoreError;
 use hob_store::{Statement, Tx, members, private_chats};
+
+/// The thread of letters that tell owners something.
+const THREAD: &str = "owners@told.invalid";
+/// Its subject.
+const SUBJECT: &str = "Something that an owner should know";
 
 /// What is to be said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +89,15 @@ impl Statement for Tell {
             let hears = self.reach.contains(&(place.channel, place.account.clone()));
             if role == Some(Role::Owner) && hears && reached.insert(chat.user) {
                 told.push(say(tx, &place, (&format!("{key}:{}", chat.user), text), self.now).await?);
+            }
+        }
+        if reached.is_empty() && except.is_empty() {
+            let accounts = self.reach.iter().filter(|(channel, _)| *channel == ChannelKind::Email);
+            let accounts: Vec<&str> = accounts.map(|(_, account)| account.as_str()).collect();
+            for desk in owners::letters(tx, (&self.access, &accounts), (THREAD, SUBJECT), self.now).await? {
+                let key = format!("{key}:{}", desk.session);
+                owners::put(tx, &desk, (&key, None), Words::note(text), self.now).await?;
+                told.push(desk.session);
             }
         }
         Ok(told)

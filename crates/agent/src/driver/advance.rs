@@ -28,6 +28,7 @@ use crate::write_off::change_queued;
 use hob_core::domain::ids::{CallId, SessionId};
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::outgoing::Destination;
+use hob_core::policy::access::AccessList;
 use hob_memory::forget;
 use hob_model::message::ToolCall;
 use hob_model::purse::Purse;
@@ -83,6 +84,8 @@ pub(super) struct Advance {
     pub(super) purse: Arc<Purse>,
     /// The limits of each person.
     pub(super) meter: Arc<Meter>,
+    /// Who is let in.
+    pub(super) access: Arc<AccessList>,
     /// Where files are kept.
     pub(super) contents: Contents,
     /// Texts that the cause refers to.
@@ -167,7 +170,7 @@ impl Advance {
         let target = Target { key: &self.key, home: self.home, destination: &self.destination, at: self.at };
         // In place before their records: these are few, and small.
         let kept = attached::keep(&self.contents, &rows);
-        let told = write(tx, &target, &rows).await?;
+        let told = write(tx, (&target, &self.access), &rows).await?;
         let words = if self.takes_words { take_words(tx, &target, &rows).await? } else { None };
         let mut due = Vec::new();
         for change in &changes {

@@ -12,7 +12,6 @@ use crate::machine::accepted::Accepted;
 use crate::machine::begun::{Context, PastMessage, PastRole};
 use crate::machine::event::Event;
 use crate::machine::state::State;
-use crate::projection::owners::{Desk, desks};
 use crate::prompt::{Material, Past, one_line};
 use crate::write_off::load_or_park;
 use hob_core::domain::ids::{InboundId, RunId, SessionId, UserId};
@@ -328,22 +327,6 @@ impl Statement for Recent {
 
     async fn run(&self, tx: &mut Tx) -> Result<runs::look::Recent, StoreError> {
         runs::look::recent(tx, self.session).await
-    }
-}
-
-/// Where owners are asked what only they can decide.
-#[derive(Clone)]
-pub(super) struct Desks {
-    /// But for here.
-    pub(super) here: Conversation,
-}
-
-#[async_trait]
-impl Statement for Desks {
-    type Output = Vec<Desk>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Desk>, StoreError> {
-        desks(tx, &self.here).await
     }
 }
 

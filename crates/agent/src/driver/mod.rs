@@ -37,7 +37,6 @@ use crate::driver::signs::LastSign;
 use crate::journal::RunKey;
 use crate::machine::accepted::{Accepted, Order};
 use crate::machine::agents::Agent;
-use crate::machine::asking::Answerer;
 use crate::machine::begun::Rules;
 use crate::machine::draft;
 use crate::machine::effect::{Effect, ModelCall, SummaryCall};
@@ -262,6 +261,7 @@ impl Driver {
                 takes_words: outbox.is_some(),
                 purse: Arc::clone(&self.ports.purse),
                 meter: Arc::clone(&self.ports.meter),
+                access: Arc::clone(&self.ports.access),
                 contents: self.ports.contents.clone(),
                 at: self.ports.clock.now(),
             };
@@ -330,13 +330,6 @@ impl Driver {
             Effect::AbortTools(calls) => self.work.abort(&calls),
             Effect::AskHuman(Question::Paused { by }) => tracing::info!(run = %self.key.run, %by, "agent_run.paused"),
             Effect::AskHuman(Question::Agents) => tracing::debug!(run = %self.key.run, "agent_run.waits_for_agents"),
-            Effect::AskHuman(question) if self.is_for_owners(&question) => {
-                self.say();
-                let here = self.destination.conversation.clone();
-                for desk in self.read(claim::Desks { here }).await? {
-                    self.ports.watcher.said(desk.session);
-                }
-            }
             Effect::Reply(_) => {
                 self.stages.answered();
                 self.say();
@@ -353,10 +346,6 @@ impl Driver {
         if self.outbox.take().is_none() {
             self.ports.watcher.said(self.home);
         }
-    }
-
-    fn is_for_owners(&self, question: &Question) -> bool {
-        self.state.active().is_some_and(|run| Answerer::of(run, question) == Answerer::Owner)
     }
 
     async fn call_model(&mut self, call: ModelCall) -> Result<(), StoreError> {

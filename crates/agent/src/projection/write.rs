@@ -10,10 +10,11 @@ use crate::prefix::Prefix;
 use crate::projection::remember::{open_question, remember, shortened, store_recalled};
 use crate::projection::{Row, attached, count, owners, resolved};
 use hob_core::domain::capabilities::Capabilities;
-use hob_core::domain::ids::{CallId, MessageId, SessionId, UserId};
+use hob_core::domain::ids::{CallId, MessageId, RunId, SessionId, UserId};
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::{Choice, Delivery, Destination};
+use hob_core::policy::access::AccessList;
 use hob_core::render::{Form, Piece, pieces};
 use hob_model::message::Message;
 use hob_store::error::StoreError;
@@ -37,7 +38,11 @@ pub struct Target<'a> {
 ///
 /// # Errors
 /// When the database fails.
-pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<Vec<SessionId>, StoreError> {
+pub async fn write(
+    tx: &mut Tx,
+    (target, access): (&Target<'_>, &AccessList),
+    rows: &[Row],
+) -> Result<Vec<SessionId>, StoreError> {
     let mut told = Vec::new();
     let mut standing_in = None;
     for row in rows {
@@ -52,6 +57,15 @@ pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<Vec
             Row::Deliver { call, delivery } => told.push(deliver(tx, target, (call, delivery)).await?),
             Row::Resolved { question, outcome } => {
                 told.extend(resolved::write(tx, target, (Some(*question), *outcome)).await?);
+            }
+            Row::AskOwners { seq, who, text, choices, question, whole } => {
+                let words = Words { choices, part: Part::Question(*question), ..Words::note(text) };
+                let file = match whole {
+                    Some((user, whole)) => Some(attached::record(tx, target, *seq, (*user, whole)).await?),
+                    None => None,
+                };
+                let asking = owners::Asking { seq: *seq, question: *question, who, file };
+                told.extend(owners::ask(tx, (target, access), asking, words).await?);
             }
             row => write_row(tx, target, row).await?,
         }
@@ -188,20 +202,16 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::Granted { user, tool } => {
             grants::add(tx, &grants::NewGrant { user: *user, session: target.home, tool, run, at }).await
         }
-        Row::AskOwners { seq, who, text, choices, question, whole } => {
-            let words = Words { choices, part: Part::Question(*question), ..Words::note(text) };
-            let file = match whole {
-                Some((user, whole)) => Some(attached::record(tx, target, *seq, (*user, whole)).await?),
-                None => None,
-            };
-            owners::ask(tx, target, owners::Asking { seq: *seq, who, file }, words).await
-        }
         Row::Attached { seq, user, text } => {
             let file = attached::record(tx, target, *seq, (*user, text)).await?;
             attached::send(tx, target, &format!("run:{run}:{seq}:file"), file).await
         }
         // What follows from these is known to the caller.
-        Row::Deliver { .. } | Row::Resolved { .. } | Row::ModelEnded(_) | Row::Answered { .. } => Ok(()),
+        Row::Deliver { .. }
+        | Row::Resolved { .. }
+        | Row::AskOwners { .. }
+        | Row::ModelEnded(_)
+        | Row::Answered { .. } => Ok(()),
         Row::Handover(change) => change.write(tx, target.key.session).await,
         Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
         Row::Say { seq, text, form, choices, part } => {
@@ -276,17 +286,22 @@ async fn write_message(
 }
 
 /// Words to be said.
-pub(crate) struct Words<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) form: Form,
+#[derive(Debug, Clone, Copy)]
+pub struct Words<'a> {
+    /// They.
+    pub text: &'a str,
+    /// What they are written in.
+    pub form: Form,
     /// Buttons under the last chunk.
-    pub(crate) choices: &'a [Choice],
-    pub(crate) part: Part<'static>,
+    pub choices: &'a [Choice],
+    /// What they are in a run's talk.
+    pub part: Part<'static>,
 }
 
 impl<'a> Words<'a> {
     /// Hob's own words, beside what the run answers.
-    pub(crate) fn note(text: &'a str) -> Self {
+    #[must_use]
+    pub fn note(text: &'a str) -> Self {
         Self { text, form: Form::Plain, choices: &[], part: Part::Words }
     }
 
@@ -301,22 +316,45 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Queues words in chunks that the platform takes; buttons go under the last.
+/// Queues words where a run talks.
 pub(crate) async fn say(tx: &mut Tx, target: &Target<'_>, key: &str, words: Words<'_>) -> Result<(), StoreError> {
-    let chunks = pieces(words.text, words.form, target.destination.conversation.channel);
+    let (run, destination) = (Some(target.key.run), target.destination);
+    queue(tx, &Queue { session: target.home, run, destination, at: target.at }, key, words).await?;
+    Ok(())
+}
+
+/// Where words wait to be sent.
+pub(super) struct Queue<'a> {
+    pub(super) session: SessionId,
+    pub(super) run: Option<RunId>,
+    pub(super) destination: &'a Destination,
+    pub(super) at: Timestamp,
+}
+
+/// Queues words in chunks that the platform takes; buttons go under the last. Gives the chunks' keys.
+pub(super) async fn queue(
+    tx: &mut Tx,
+    place: &Queue<'_>,
+    key: &str,
+    words: Words<'_>,
+) -> Result<Vec<String>, StoreError> {
+    let chunks = pieces(words.text, words.form, place.destination.conversation.channel);
     let last = chunks.len().saturating_sub(1);
+    let mut keys = Vec::with_capacity(chunks.len());
     for (index, piece) in chunks.iter().enumerate() {
+        let key = format!("{key}:{index}");
         let new = outbox::NewChunk {
-            key: &format!("{key}:{index}"),
-            session: target.home,
-            run: Some(target.key.run),
-            destination: target.destination,
+            key: &key,
+            session: place.session,
+            run: place.run,
+            destination: place.destination,
             piece,
             choices: if index == last { words.choices } else { &[] },
             file: None,
             part: words.part_of(index, last),
         };
-        outbox::add(tx, &new, target.at).await?;
+        outbox::add(tx, &new, place.at).await?;
+        keys.push(key);
     }
-    Ok(())
+    Ok(keys)
 }

@@ -5,21 +5,23 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::answering::{OpenQuestion, asking, asking_elsewhere};
+use crate::answering::{OpenQuestion, answer_in, asking, asking_elsewhere};
 use crate::intake::take::{Arriving, Take, Taken};
 use crate::{mail, texts};
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::{Folded, RunKey};
 use hob_agent::machine::asking::Answerer;
+use hob_agent::machine::human::Decision;
 use hob_agent::machine::question::{Answer, Question};
 use hob_agent::machine::state::{Active, Phase};
 use hob_agent::projection::buttons::Press;
+use hob_agent::projection::owners::AskedThread;
 use hob_agent::signal::Signal;
 use hob_agent::write_off::{fold, load_or_park};
 use hob_core::domain::channel::Accepted;
 use hob_core::domain::ids::{RunId, SessionId};
-use hob_core::domain::inbound::{Happening, Inbound};
-use hob_core::domain::principal::Role;
+use hob_core::domain::inbound::{Conversation, Happening, Inbound};
+use hob_core::domain::principal::{Principal, Role};
 use hob_store::agents::WaitingAgent;
 use hob_store::arrival::Arrival;
 use hob_store::error::StoreError;
@@ -45,6 +47,37 @@ impl Take {
         answer.text = self.with_files(tx, arriving, (inbound, &answer.text)).await?.text;
         signals::add(tx, asking.run.id, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
         Ok(Taken { lane: Some(asking.session), ..Taken::quietly(Accepted::Committed) })
+    }
+
+    /// What somebody's words answer; a file decides nothing.
+    pub(super) fn answer_to(&self, asked: &OpenQuestion, by: &Principal, text: &str) -> Option<Answer> {
+        let decides = self.files.is_empty() || Decision::takes_words(&asked.question);
+        let said = answer_in(text, &asked.question).filter(|_| decides)?;
+        Some(Answer { by: by.user, text: said.to_owned(), question: Some(asked.number) })
+    }
+
+    /// What an owner says in the thread in which they were asked answers that question; none: it is a message of its own.
+    pub(super) async fn answered_by_letter(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        text: &str,
+    ) -> Result<Option<Taken>, StoreError> {
+        let thread = AskedThread::of(&self.inbound.conversation);
+        let by = &arriving.principal;
+        // Whoever else writes there was not asked.
+        let own = thread.filter(|_| Answerer::Owner.admits(by, (by.user, by.role)));
+        let Some(AskedThread { run, question }) = own else {
+            return Ok(None);
+        };
+        let press = Press { run: run.0, question, choice: 0 };
+        let Some((_, asking, asked)) = self.asked_by(tx, arriving, press).await? else {
+            return self.tell(tx, arriving, (text, "refused"), texts::TOO_LATE.to_owned()).await.map(Some);
+        };
+        match self.answer_to(&asked, by, text) {
+            Some(answer) => self.answer(tx, arriving, &asking, answer).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// A button: it checks who presses, and which question it belongs to.
@@ -118,7 +151,7 @@ pub(crate) struct Seen {
 pub(super) struct LookAsked {
     /// The conversation whose runs may ask.
     session: Option<SessionId>,
-    /// The run whose button was pressed.
+    /// The run whose button was pressed, or in whose thread it is said.
     pressed: Option<RunId>,
 }
 
@@ -127,7 +160,7 @@ impl LookAsked {
     pub(super) fn before(inbound: &Inbound, arrival: &Arrival) -> Option<Self> {
         let session = arrival.session.as_ref().filter(|_| arrival.lane.may_ask()).map(|session| session.id);
         let pressed = match &inbound.happening {
-            Happening::Posted { .. } => None,
+            Happening::Posted { .. } => AskedThread::of(&inbound.conversation).map(|thread| thread.run),
             Happening::Pressed { token } => Press::parse(token).map(|press| RunId(press.run)),
             Happening::Edited { .. } | Happening::Deleted => return None,
         };

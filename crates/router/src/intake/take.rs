@@ -17,8 +17,6 @@ use crate::undo::TakeBack;
 use hob_agent::driver::Opened;
 use hob_agent::machine::accepted::Order;
 use hob_agent::machine::asking::Answerer;
-use hob_agent::machine::human::Decision;
-use hob_agent::machine::question::Answer;
 use hob_core::domain::channel::Accepted;
 use hob_core::domain::ids::{InboundId, MemoryId, RunId, SessionId, SessionKey};
 use hob_core::domain::inbound::{Audience, ChannelKind, Circumstances, Conversation, Happening, Inbound};
@@ -259,6 +257,9 @@ impl Take {
         if let Some(command) = command::parse(text) {
             return self.command(tx, arriving, text, command).await;
         }
+        if let Some(taken) = self.answered_by_letter(tx, arriving, text).await? {
+            return Ok(taken);
+        }
         let mut active = arriving.active(tx).await?;
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
         let asking =
@@ -267,11 +268,7 @@ impl Take {
             let run = &asking.run;
             match self.open_question(tx, asking.session, run.id).await? {
                 Asked::Question(asked) if asked.may_be_answered_by(&arriving.principal, run) => {
-                    // A file decides nothing.
-                    let decides = self.files.is_empty() || Decision::takes_words(&asked.question);
-                    if let Some(said) = answer_in(text, &asked.question).filter(|_| decides) {
-                        let by = arriving.principal.user;
-                        let answer = Answer { by, text: said.to_owned(), question: Some(asked.number) };
+                    if let Some(answer) = self.answer_to(&asked, &arriving.principal, text) {
                         return self.answer(tx, arriving, &asking, answer).await;
                     }
                 }
