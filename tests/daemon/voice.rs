@@ -112,6 +112,44 @@ async fn c6_a_service_that_is_down_costs_the_message_nothing() {
 }
 
 #[tokio::test]
+async fn n10_each_request_for_a_recording_is_set_aside_and_billed_by_what_was_sent() {
+    let fake = FakeTranscription::start().await;
+    fake.fails(500).hears("Better now", 3).hears("", 5);
+    let house = hearing(&fake, "model = 'whisper-1'\nminute_usd = 0.006").await;
+    house.model.reply(Reply::text("Good.")).reply(Reply::text("I hear nothing."));
+    speak(&house, json!({}));
+    house.told(ADA, 1).await;
+    speak(&house, json!({}));
+    house.told(ADA, 2).await;
+    let second = house.model.requests()[1].last_user().to_owned();
+    assert!(second.contains("not transcribed: nobody is heard in it"), "{second}");
+    let rows = "SELECT state || ' ' || (reserved > 0) || ' ' || coalesce(cost, 0) FROM recordings ORDER BY id";
+    assert_eq!(found(&house, rows).await, ["failed 1 0", "answered 1 300000", "answered 1 500000"]);
+    let spent = "SELECT calls || ' ' || cost FROM spend WHERE model LIKE 'tran%'";
+    assert_eq!(found(&house, spent).await, ["2 800000"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n10_a_recording_that_a_kill_cut_off_is_on_record_and_heard_again() {
+    let fake = FakeTranscription::start().await;
+    fake.hangs().hears("Better now", 3);
+    let mut house = hearing(&fake, "model = 'whisper-1'\nminute_usd = 0.006").await;
+    house.model.reply(Reply::text("Good."));
+    speak(&house, json!({}));
+    while fake.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+    house.restart().await;
+    assert_eq!(house.told(ADA, 1).await, ["Good."]);
+    let rows = "SELECT state || ' ' || cost FROM recordings ORDER BY id";
+    // Nobody knows what the first cost: what was set aside for its twelve seconds stands in.
+    assert_eq!(found(&house, rows).await, ["lost 1200000", "answered 300000"]);
+    assert_eq!(found(&house, "SELECT calls || ' ' || cost FROM spend WHERE model LIKE 'tran%'").await, ["2 1500000"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
 async fn c6_a_wrong_key_is_told_where_it_can_be_set_right() {
     let fake = FakeTranscription::start().await;
     fake.require_key("sk-other");

@@ -42,6 +42,7 @@ pub struct Given {
 enum Reply {
     Words(String, u32),
     Status(u16),
+    Hang,
 }
 
 #[derive(Default)]
@@ -103,6 +104,12 @@ impl FakeTranscription {
         self
     }
 
+    /// Never answers the next request.
+    pub fn hangs(&self) -> &Self {
+        self.world().script.push_back(Reply::Hang);
+        self
+    }
+
     /// Every recording that was well given, in order, whatever the answer was.
     pub fn given(&self) -> Vec<Given> {
         self.world().given.clone()
@@ -159,6 +166,7 @@ async fn transcriptions(State(world): State<Arc<Mutex<World>>>, request: Request
             answer(StatusCode::OK, &json!({"text": text, "usage": usage}))
         }
         Some(Reply::Status(status)) => error((StatusCode::from_u16(status).unwrap(), "It failed.".to_owned(), None)),
+        Some(Reply::Hang) => std::future::pending().await,
         None => error((StatusCode::BAD_REQUEST, "The fake has no answer in its script.".to_owned(), None)),
     }
 }

@@ -1,6 +1,6 @@
 //! What somebody says in a recording, in words: by a server that speaks OpenAI's `/audio/transcriptions`.
 //!
-//! Never: a recording beyond the limit on the wire, or more than one repetition.
+//! Never: a recording beyond the limit on the wire, or a repetition: each request is paid for, and its caller sets that aside.
 //! Start at [`Transcriber::hear`].
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use hob_core::domain::secret::Secret;
 #[cfg(test)]
 mod tests;
 
-/// The wait before the one repetition.
+/// The wait before a repetition, where the server names none.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
 /// What a second of speech has at least, in bytes, where nobody tells how long it is: as messengers record it.
 const BYTES_PER_SECOND_MIN: u64 = 2_000;
@@ -88,10 +88,29 @@ pub struct Recording<'a> {
     pub seconds: Option<u32>,
 }
 
+/// Why nothing is heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deaf {
+    /// In words for whoever sent it, without a full stop.
+    pub why: String,
+    /// The same may go well after so long; none: it will not.
+    pub again: Option<Duration>,
+    /// The service may have worked for an answer that nobody heard or understood.
+    pub worked: bool,
+}
+
+impl Deaf {
+    /// Nothing was sent.
+    #[must_use]
+    pub fn unsent(why: String) -> Self {
+        Self { why, again: None, worked: false }
+    }
+}
+
 /// What was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {
-    /// The words.
+    /// The words; none: nobody is heard.
     pub text: String,
     /// For how long somebody spoke, as far as anybody tells.
     pub seconds: Option<u64>,
@@ -164,42 +183,35 @@ impl Transcriber {
         turn.lock_owned().await
     }
 
-    /// The words in a recording: asked once more where the reason for not having them may pass, and never beyond `end`.
+    /// When a recording that is begun now is given up, before `end`.
+    #[must_use]
+    pub fn until(&self, end: Instant) -> Instant {
+        end.min(Instant::now() + self.settings.timeout)
+    }
+
+    /// The words in a recording, by one request that is over at `end`.
     ///
     /// # Errors
-    /// With the reason, in words for whoever sent it, without a full stop.
-    pub async fn hear(&self, recording: &Recording<'_>, end: Instant) -> Result<Heard, String> {
+    /// With the reason, and whether it is worth another try.
+    pub async fn hear(&self, recording: &Recording<'_>, end: Instant) -> Result<Heard, Deaf> {
         let (bytes, most) = (recording.content.len() as u64, self.settings.bytes_max);
         if bytes > most {
-            return Err(format!("it has {:.1} MB, and {:.1} MB are the most", mega(bytes), mega(most)));
+            return Err(Deaf::unsent(format!("it has {:.1} MB, and {:.1} MB are the most", mega(bytes), mega(most))));
         }
-        let end = end.min(Instant::now() + self.settings.timeout);
-        let asked = tokio::time::timeout_at(end, self.ask_twice(recording));
-        let answer = asked.await.unwrap_or_else(|_elapsed| Err(ModelError::new(ErrorClass::Timeout, "")));
+        let asked = tokio::time::timeout_at(end, self.ask(recording)).await;
+        let answer = asked.unwrap_or_else(|_elapsed| Err(ModelError::new(ErrorClass::Timeout, "")));
         let answer = answer.map_err(|error| {
-            tracing::warn!(class = %error.class, error = error.message, "a recording could not be transcribed");
-            why(error.class)
+            let class = error.class;
+            tracing::warn!(%class, error = error.message, "a recording could not be transcribed");
+            let again = passes(class).then(|| error.retry_after.unwrap_or(RETRY_WAIT));
+            Deaf { why: why(class), again, worked: matches!(class, ErrorClass::Timeout | ErrorClass::Malformed) }
         })?;
         let text = answer.text.trim().to_owned();
-        if text.is_empty() {
-            return Err("nobody is heard in it".to_owned());
-        }
         let told = answer.usage.and_then(|usage| usage.seconds).or(answer.duration).filter(|told| *told >= 0.0);
         let seconds = told.map(whole_seconds).or(recording.seconds.map(u64::from));
         let cost = self.settings.minute.map(|minute| cost(minute, seconds.unwrap_or(bytes / BYTES_PER_SECOND_MIN)));
         tracing::info!(seconds, bytes, "a recording was transcribed");
         Ok(Heard { text, seconds, cost })
-    }
-
-    async fn ask_twice(&self, recording: &Recording<'_>) -> Result<Answer, ModelError> {
-        let first = self.ask(recording).await;
-        match first {
-            Err(error) if passes(error.class) => {
-                tokio::time::sleep(error.retry_after.unwrap_or(RETRY_WAIT)).await;
-                self.ask(recording).await
-            }
-            answer => answer,
-        }
     }
 
     async fn ask(&self, recording: &Recording<'_>) -> Result<Answer, ModelError> {

@@ -17,7 +17,7 @@ use hob_core::domain::inbound::{Audience, Inbound};
 use hob_core::domain::money::Money;
 use hob_core::domain::redactor::Redactor;
 use hob_model::purse::{Purse, Refusal, Spender};
-use hob_model::transcription::{Heard, Kind, Recording, Transcriber};
+use hob_model::transcription::{Deaf, Heard, Kind, Recording, Transcriber};
 use hob_store::error::StoreError;
 use hob_store::recordings::{self, End, Which, Words};
 use hob_store::{Statement, Store, Tx, inbound, users};
@@ -94,8 +94,8 @@ impl Ear<'_> {
         end: Instant,
     ) -> Result<Heard, String> {
         let kept = &fetched.kept;
-        let failed = |error: StoreError| format!("the database failed: {error}");
         let _turn = transcriber.turn(&format!("{which:?}")).await;
+        let end = transcriber.until(end);
         let begin = Begin {
             which,
             sender: sender.to_owned(),
@@ -104,28 +104,50 @@ impl Ear<'_> {
             wanted: transcriber.estimate(kept.bytes, seconds),
             now: self.now,
         };
-        let call = match self.store.write(begin).await.map_err(failed)? {
+        let mut is_first = true;
+        loop {
+            let ask = async || match self.delivery.content_of(kept).await {
+                Ok(content) => {
+                    transcriber.hear(&Recording { content: &content, hash: &kept.hash, kind, seconds }, end).await
+                }
+                Err(error) => Err(Deaf::unsent(format!("it cannot be read: {error}"))),
+            };
+            let heard = self.on_record(&begin, ask).await;
+            let again = heard.as_ref().err().and_then(|deaf| deaf.again).filter(|_| is_first);
+            let Some(at) = again.map(|wait| Instant::now() + wait).filter(|at| *at < end) else {
+                return match heard {
+                    Ok(heard) if heard.text.is_empty() => Err("nobody is heard in it".to_owned()),
+                    heard => heard.map_err(|deaf| deaf.why),
+                };
+            };
+            is_first = false;
+            tokio::time::sleep_until(at).await;
+        }
+    }
+
+    /// One request: set aside before, and on the bill after.
+    async fn on_record(&self, begin: &Begin, ask: impl AsyncFnOnce() -> Result<Heard, Deaf>) -> Result<Heard, Deaf> {
+        let failed = |error: StoreError| Deaf::unsent(format!("the database failed: {error}"));
+        let call = match self.store.write(begin.clone()).await.map_err(failed)? {
             Begun::Call(call) => call,
             Begun::Heard(heard) => return Ok(heard),
-            Begun::TakenIn => return Err("its message was taken in before".to_owned()),
+            Begun::TakenIn => return Err(Deaf::unsent("its message was taken in before".to_owned())),
             Begun::Refused(Refusal { scope, cap, .. }) => {
-                return Err(format!("the budget of {cap} for {} is used up", scope.words()));
+                return Err(Deaf::unsent(format!("the budget of {cap} for {} is used up", scope.words())));
             }
         };
-        let heard = match self.delivery.content_of(kept).await {
-            Ok(content) => {
-                transcriber.hear(&Recording { content: &content, hash: &kept.hash, kind, seconds }, end).await
-            }
-            Err(error) => Err(format!("it cannot be read: {error}")),
-        };
-        let heard = heard.map(|mut heard| {
+        let heard = ask().await.map(|mut heard| {
             self.redactor.clean(&mut heard.text);
             heard
         });
-        let end = heard.as_ref().map_or(End::Failed, |heard| {
-            let seconds = heard.seconds.and_then(|seconds| i64::try_from(seconds).ok());
-            End::Heard(Words { words: heard.text.clone(), seconds, cost: heard.cost.map(Money::nanos) })
-        });
+        let end = match &heard {
+            Ok(heard) => {
+                let seconds = heard.seconds.and_then(|seconds| i64::try_from(seconds).ok());
+                End::Heard(Words { words: heard.text.clone(), seconds, cost: heard.cost.map(Money::nanos) })
+            }
+            Err(deaf) if deaf.worked => End::Lost,
+            Err(_) => End::Failed,
+        };
         if let Err(error) = self.store.write(Close { call, end, now: self.now }).await {
             // It stays set aside, and counts as lost at the next start.
             tracing::warn!(%error, "what a recording cost could not be stored");
@@ -134,7 +156,8 @@ impl Ear<'_> {
     }
 }
 
-/// Sets aside what a recording may cost, in one transaction with the look whether the budgets allow it.
+/// Sets aside what one request may cost, in one transaction with the look whether the budgets allow it.
+#[derive(Clone)]
 struct Begin {
     which: Which,
     sender: String,

@@ -115,11 +115,11 @@ pub async fn ask(tx: &mut Tx, which: &Which, call: NewCall<'_>) -> Result<i64, S
 /// How a call came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// Somebody is heard.
+    /// The service has heard it, be there words in it or not.
     Heard(Words),
-    /// Nobody is, or the service failed.
+    /// The service refused or failed, which costs nothing.
     Failed,
-    /// Nobody learns it any more: what was set aside stands in for what it cost.
+    /// Nobody learns it any more, or understands the answer: what was set aside stands in for what it cost.
     Lost,
 }
 
