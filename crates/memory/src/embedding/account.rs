@@ -1,6 +1,7 @@
 //! What vectors from a server cost: set aside before it is asked, and billed by what it says it read (row N10).
 //!
-//! Never: a row for what costs nothing, or whose price nobody knows. The house's vectors are its first owner's to pay for.
+//! Never: a row for what costs nothing, or whose price nobody knows. The house's vectors are its first owner's to pay for: before
+//! there is one, none are bought.
 //! Start at [`Account::begin`].
 
 use std::sync::Arc;
@@ -9,19 +10,18 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::embedding::error::EmbedError;
+use crate::set_aside::{expected, lost, set_aside, signed};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::money::Money;
+use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::Usage;
 use hob_model::price::{self, Rates};
-use hob_model::purse::{Purse, Refusal, Spender};
+use hob_model::purse::{Purse, Refusal};
 use hob_model::table::Table;
 use hob_store::error::StoreError;
 use hob_store::memory_calls::{self, NewCall};
 use hob_store::model_calls::CallEnd;
 use hob_store::{Statement, Store, Tx, millis, users};
-
-/// What is expected beyond our own count of tokens: models count differently.
-const MARGIN_PERCENT: u64 = 125;
 
 /// Who pays, and within which caps.
 #[derive(Clone)]
@@ -43,6 +43,36 @@ pub(super) struct OpenCall {
     rates: Rates,
 }
 
+/// What came of a call.
+pub(super) enum Outcome {
+    /// The server read so many tokens, as far as it tells.
+    Read(Option<u64>),
+    /// It refused, which costs nothing.
+    Refused,
+    /// It may have worked for an answer that nobody heard or understood.
+    Unheard,
+}
+
+impl Outcome {
+    /// What a failure costs.
+    pub(super) fn of(error: &ModelError) -> Self {
+        match error.class {
+            ErrorClass::Timeout | ErrorClass::Malformed => Self::Unheard,
+            ErrorClass::RateLimit
+            | ErrorClass::Overloaded
+            | ErrorClass::Network
+            | ErrorClass::Server
+            | ErrorClass::Resting
+            | ErrorClass::Auth
+            | ErrorClass::Billing
+            | ErrorClass::UnknownModel
+            | ErrorClass::BadRequest
+            | ErrorClass::ContextTooLong
+            | ErrorClass::Refused => Self::Refused,
+        }
+    }
+}
+
 impl Account {
     /// Sets aside what vectors for so many tokens may cost; none: it is nothing, or nobody knows.
     ///
@@ -50,7 +80,7 @@ impl Account {
     /// When a cap does not allow it, or the database fails.
     pub(super) async fn begin(&self, label: &str, tokens: u64) -> Result<Option<OpenCall>, EmbedError> {
         let Some(rates) = self.table.facts(label).rates.filter(|rates| *rates != Rates::FREE) else { return Ok(None) };
-        let tokens = tokens * MARGIN_PERCENT / 100;
+        let tokens = expected(tokens);
         let begin = Begin {
             label: label.to_owned(),
             tokens,
@@ -60,7 +90,10 @@ impl Account {
         };
         match self.store.write(begin).await {
             Ok(Begun::Call(id)) => Ok(Some(OpenCall { id, tokens, rates })),
-            Ok(Begun::NobodyPays) => Ok(None),
+            Ok(Begun::NobodyPays) => {
+                let what = "Nobody owns this Hob yet: no vectors are bought.".to_owned();
+                Err(EmbedError::Transient { what, retry_after: None })
+            }
             Ok(Begun::Refused(Refusal { scope, cap, resets, .. })) => {
                 let until = resets.map(|at| format!(" until {at}")).unwrap_or_default();
                 let what =
@@ -71,11 +104,10 @@ impl Account {
         }
     }
 
-    /// Records what came of it: the tokens that the server read, as far as it tells; none: it refused, which costs nothing.
-    pub(super) async fn end(&self, call: OpenCall, read: Option<Option<u64>>) {
-        let end = read.map_or_else(
-            || CallEnd { state: "failed", ..CallEnd::default() },
-            |told| {
+    /// Records what came of it.
+    pub(super) async fn end(&self, call: OpenCall, outcome: Outcome) {
+        let end = match outcome {
+            Outcome::Read(told) => {
                 let usage = Usage { input_tokens: told.unwrap_or(call.tokens), ..Usage::default() };
                 CallEnd {
                     state: "answered",
@@ -83,8 +115,10 @@ impl Account {
                     cost: Some(price::cost(&usage, &call.rates).nanos()),
                     ..CallEnd::default()
                 }
-            },
-        );
+            }
+            Outcome::Refused => CallEnd { state: "failed", ..CallEnd::default() },
+            Outcome::Unheard => lost(Some(&call.rates), call.tokens),
+        };
         if let Err(error) = self.store.write(End { id: call.id, end, at: self.clock.now() }).await {
             // It stays set aside, and counts as lost at the next start.
             tracing::warn!(%error, "what vectors cost could not be stored");
@@ -105,7 +139,7 @@ struct Begin {
 enum Begun {
     /// Yes: it is on record.
     Call(i64),
-    /// Yes, off the record: nobody owns this Hob yet.
+    /// Nobody owns this Hob yet.
     NobodyPays,
     /// It does not fit a cap.
     Refused(Refusal),
@@ -117,10 +151,6 @@ impl Statement for Begin {
 
     async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
         let Some(user) = users::first_owner(tx).await? else { return Ok(Begun::NobodyPays) };
-        let spender = Spender { run: None, user };
-        if let Some(refusal) = self.purse.refuses(tx, spender, self.reserve, self.at).await? {
-            return Ok(Begun::Refused(refusal));
-        }
         let call = NewCall {
             user,
             purpose: "embedding",
@@ -129,7 +159,8 @@ impl Statement for Begin {
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        Ok(Begun::Call(memory_calls::ask(tx, &call).await?))
+        let asked = set_aside(tx, (&self.purse, self.at), &call).await?;
+        Ok(asked.map_or_else(Begun::Refused, Begun::Call))
     }
 }
 
@@ -151,8 +182,4 @@ impl Statement for End {
 
 fn failed(error: &StoreError) -> EmbedError {
     EmbedError::Transient { what: format!("The database failed: {error}"), retry_after: None }
-}
-
-fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

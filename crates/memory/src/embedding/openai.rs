@@ -10,7 +10,7 @@ use reqwest::header::AUTHORIZATION;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::embedding::account::Account;
+use crate::embedding::account::{Account, Outcome};
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Embedded, Embedder, EmbeddingModel, normalise};
 use hob_core::domain::secret::Secret;
@@ -164,14 +164,18 @@ impl Server {
         let answer = self.answer(&request).await;
         if let (Some(account), Some(open)) = (account, open) {
             let told = |reply: &Reply| reply.usage.as_ref().and_then(|usage| usage.prompt_tokens);
-            account.end(open, answer.as_ref().ok().map(told)).await;
+            let outcome = match &answer {
+                Ok(reply) => Outcome::Read(told(reply)),
+                Err(error) => Outcome::of(error),
+            };
+            account.end(open, outcome).await;
         }
-        in_order(answer?, texts.len(), remote.dimensions)
+        in_order(answer.map_err(|error| decide(&error))?, texts.len(), remote.dimensions)
     }
 
-    async fn answer(&self, request: &Request<'_>) -> Result<Reply, EmbedError> {
-        let body = written(request).map_err(|error| decide(&error))?;
-        look_up(self.endpoint.post_json("/embeddings", body)).await.map_err(|failure| decide(&failure.error))
+    async fn answer(&self, request: &Request<'_>) -> Result<Reply, ModelError> {
+        let body = written(request)?;
+        look_up(self.endpoint.post_json("/embeddings", body)).await.map_err(|failure| failure.error)
     }
 }
 

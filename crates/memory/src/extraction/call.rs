@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::set_aside::{expected, lost, set_aside, signed};
 use hob_core::domain::ids::{EpisodeId, UserId};
 use hob_core::domain::money::Money;
 use hob_core::policy::budget::Scope as Cap;
@@ -14,7 +15,7 @@ use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, Usage};
 use hob_model::price;
 use hob_model::provider::{NoSink, Request};
-use hob_model::purse::{Purse, Refusal, Spender};
+use hob_model::purse::{Purse, Refusal};
 use hob_model::table::Table;
 use hob_model::tokens;
 use hob_store::error::StoreError;
@@ -26,8 +27,6 @@ use hob_store::{Statement, Tx, episodes, millis};
 pub const CALLS_PER_HOUR: i64 = 30;
 /// How long a model may take.
 const DEADLINE: Duration = Duration::from_secs(120);
-/// What is expected beyond our own count of tokens: models count differently.
-const MARGIN_PERCENT: u64 = 125;
 
 /// What a call is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,10 +108,6 @@ impl Statement for Begin {
         if memory_calls::since(tx, hour_ago).await? >= CALLS_PER_HOUR {
             return Ok(Begun::HourIsFull);
         }
-        let spender = Spender { run: None, user: self.user };
-        if let Some(refusal) = self.purse.refuses(tx, spender, self.reserve, self.at).await? {
-            return Ok(Begun::Refused(refusal));
-        }
         let tries = match self.purpose {
             Purpose::Stretch { episode, from } => match episodes::try_from(tx, episode, from).await? {
                 Some(tries) => tries,
@@ -128,14 +123,21 @@ impl Statement for Begin {
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        Ok(Begun::Call { id: memory_calls::ask(tx, &call).await?, tries })
+        match (set_aside(tx, (&self.purse, self.at), &call).await?, self.purpose) {
+            (Ok(id), _) => Ok(Begun::Call { id, tries }),
+            (Err(refusal), Purpose::Review) => Ok(Begun::Refused(refusal)),
+            (Err(refusal), Purpose::Stretch { episode, .. }) => {
+                episodes::untry(tx, episode).await?;
+                Ok(Begun::Refused(refusal))
+            }
+        }
     }
 }
 
 /// The tokens that a request is expected to be.
 #[must_use]
 pub fn estimate(request: &Request) -> u64 {
-    tokens::estimate(&request.system, &request.tools, &request.messages) * MARGIN_PERCENT / 100
+    expected(tokens::estimate(&request.system, &request.tools, &request.messages))
 }
 
 /// What is set aside for it. A model without a known price has none.
@@ -204,20 +206,15 @@ pub fn answered(table: &Table, model: &str, request: &Request, completion: &Comp
     }
 }
 
-/// The bill of a call that failed: it cost nothing, but where nobody listened to its end.
+/// The bill of a call that failed: it cost nothing, but where nobody listened to its end, or nobody understands the answer.
 #[must_use]
 pub fn failed(table: &Table, model: &str, request: &Request, error: &ModelError) -> CallEnd {
-    if error.class == ErrorClass::Timeout {
-        return lost(table, model, estimate(request));
+    if matches!(error.class, ErrorClass::Timeout | ErrorClass::Malformed) {
+        let error = Some(error.message.clone());
+        return CallEnd { error, ..lost(table.facts(model).rates.as_ref(), estimate(request)) };
     }
     let skipped = error.class == ErrorClass::Resting;
     CallEnd { state: "failed", skipped, error: Some(error.message.clone()), ..CallEnd::default() }
-}
-
-/// The bill of a call whose end nobody heard: what it was expected to read.
-fn lost(table: &Table, model: &str, estimate: u64) -> CallEnd {
-    let usage = Usage { input_tokens: estimate, ..Usage::default() };
-    CallEnd { state: "lost", input_tokens: signed(estimate), cost: cost(table, model, &usage), ..CallEnd::default() }
 }
 
 fn cost(table: &Table, model: &str, usage: &Usage) -> Option<i64> {
@@ -240,13 +237,10 @@ impl Statement for CloseLost {
     async fn run(&self, tx: &mut Tx) -> Result<usize, StoreError> {
         let open = memory_calls::open(tx).await?;
         for call in &open {
-            let end = lost(&self.table, &call.model, call.estimate.unsigned_abs());
+            let rates = self.table.facts(&call.model).rates;
+            let end = lost(rates.as_ref(), call.estimate.unsigned_abs());
             memory_calls::end(tx, call.id, &end, millis(self.at)).await?;
         }
         Ok(open.len())
     }
-}
-
-fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

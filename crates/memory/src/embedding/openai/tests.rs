@@ -205,10 +205,21 @@ async fn n10_vectors_from_a_server_are_set_aside_before_it_is_asked_and_billed_b
     embedder.embed(&["Where is the spare key?".to_owned()]).await.unwrap();
     script.lock().unwrap().answers.push((500, "{}"));
     embedder.embed(&["And the other?".to_owned()]).await.unwrap_err();
+    // It has read it, whatever it gave for an answer.
+    script.lock().unwrap().answers.push((200, "<html>"));
+    embedder.embed(&["And the other?".to_owned()]).await.unwrap_err();
     let rows = rows(&dir).await;
     let told: Vec<(&str, i64, Option<i64>)> = rows.iter().map(|row| (row.0.as_str(), row.1, row.3)).collect();
     // A token costs a tenth of a cent: 1,000,000 nano-dollars. The first call asks how long a vector is.
-    assert_eq!(told, [("answered", 1, Some(1_000_000)), ("answered", 7, Some(7_000_000)), ("failed", 0, None)]);
+    assert_eq!(
+        told,
+        [
+            ("answered", 1, Some(1_000_000)),
+            ("answered", 7, Some(7_000_000)),
+            ("failed", 0, None),
+            ("lost", 5, Some(5_000_000))
+        ]
+    );
     assert!(rows.iter().all(|row| row.2 > 0), "each was set aside: {rows:?}");
 }
 
@@ -222,6 +233,21 @@ async fn n10_vectors_that_no_budget_allows_are_not_asked_for() {
     assert!(error.to_string().starts_with("The budget of $0.01 for an hour is used up until "), "{error}");
     let rows = rows(&dir).await.len();
     assert_eq!((script.lock().unwrap().asked.len(), rows), (1, 1));
+}
+
+#[tokio::test]
+async fn n10_nobody_buys_vectors_before_there_is_an_owner() {
+    let (script, base_url) = server().await;
+    let (dir, account) = house(PRICED, 1.0).await;
+    let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
+    sqlx::query("UPDATE users SET role = 'user'").execute(&mut raw).await.unwrap();
+    let error = OpenAiEmbedder::open(remote(&base_url), Some(account.clone())).await.err().unwrap();
+    assert_eq!(error.to_string(), "Nobody owns this Hob yet: no vectors are bought.");
+    assert!(error.is_transient(), "there will be one");
+    assert_eq!((script.lock().unwrap().asked.len(), rows(&dir).await.len()), (0, 0));
+    sqlx::query("UPDATE users SET role = 'owner'").execute(&mut raw).await.unwrap();
+    OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    assert_eq!(rows(&dir).await.len(), 1);
 }
 
 #[tokio::test]
