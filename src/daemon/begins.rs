@@ -89,7 +89,7 @@ impl Begun {
         }
         self.heartbeat.clone_from(&begins.heartbeat);
         let router = Arc::clone(router);
-        self.beats.begin(&switches.channels, &switches.drain, |stop| async move {
+        self.beats.begin(("heartbeats", &switches.channels), &switches.drain, |stop| async move {
             if let Some(heartbeat) = begins.heartbeat {
                 chores::beat(heartbeat, router, stop).await;
             }

@@ -19,6 +19,7 @@ use hob_core::domain::channel::{Adapter, Intake};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::rng::Rng;
 use hob_router::intake::Router;
+use hob_telemetry::tasks;
 
 /// The wait before a channel that broke starts again.
 const CHANNEL_RESTART: Duration = Duration::from_secs(1);
@@ -92,7 +93,7 @@ pub(super) fn built(wiring: &Wiring, blueprint: &Blueprint) -> Result<Arc<dyn Ad
 pub(super) struct Live {
     pub(super) wired: Wired,
     stop: CancellationToken,
-    ended: JoinHandle<()>,
+    ended: JoinHandle<Option<()>>,
 }
 
 impl Live {
@@ -100,11 +101,11 @@ impl Live {
     /// platform gives the new one.
     pub(super) fn begin(wired: Wired, before: Option<Self>, (router, switches): (&Arc<Router>, &Switches)) -> Self {
         let stop = switches.intake.child_token();
-        let receives = receive(Arc::clone(&wired.adapter), Arc::clone(router), (switches.clone(), stop.clone()));
+        let receives = receive(Arc::clone(&wired.adapter), Arc::clone(router), stop.clone());
         let former = before.map(Self::end);
-        let ended = switches.channels.spawn(async move {
+        let ended = tasks::spawn_among(&switches.channels, "channel", async move {
             if let Some(former) = former
-                && !matches!(tokio::time::timeout(FORMER_MAX, former).await, Ok(Ok(())))
+                && !matches!(tokio::time::timeout(FORMER_MAX, former).await, Ok(Ok(_)))
             {
                 tracing::warn!("the channel's former adapter does not end: the new one begins beside it");
             }
@@ -114,21 +115,21 @@ impl Live {
     }
 
     /// It stops receiving; what it gives is done when nothing of it is at work any more.
-    pub(super) fn end(self) -> JoinHandle<()> {
+    pub(super) fn end(self) -> JoinHandle<Option<()>> {
         self.stop.cancel();
         self.ended
     }
 }
 
 /// Receives until the stop. A panic in the adapter is told and leaves no deaf channel: it starts again.
-async fn receive(adapter: Arc<dyn Adapter>, router: Arc<Router>, (switches, stop): (Switches, CancellationToken)) {
+async fn receive(adapter: Arc<dyn Adapter>, router: Arc<Router>, stop: CancellationToken) {
     while !stop.is_cancelled() {
         let run = Arc::clone(&adapter).run(Arc::clone(&router) as Arc<dyn Intake>, stop.clone());
         let (channel, account) = adapter.address();
-        match switches.channels.spawn(run).await {
-            Ok(()) => return,
-            Err(error) => tracing::error!(%channel, account, %error, "the channel's adapter broke; it starts again"),
+        if tasks::caught("channel", run).await.is_some() {
+            return;
         }
+        tracing::error!(%channel, account, "the channel's adapter broke; it starts again");
         if slept(CHANNEL_RESTART, &stop).await {
             return;
         }

@@ -116,7 +116,7 @@ fn sweep_files(switches: &Switches, (store, contents): (&Store, &Contents), blue
 fn sweep_drafts(switches: &Switches, (store, drafts): (&Store, &Drafts), blueprint: &Blueprint) {
     let (store, drafts, clock) = (store.clone(), drafts.clone(), Arc::clone(&blueprint.clock));
     let stop = switches.drain.clone();
-    switches.channels.spawn(async move {
+    switches.keep("drafts", async move {
         loop {
             // A run that begins after this look is not over either: only runs that have a draft by then are asked for.
             sweep_once(&store, &drafts, clock.now()).await;

@@ -4,22 +4,24 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use hob_telemetry::tasks;
+
 /// The place of such a task; there is one at a time.
 #[derive(Default)]
-pub(super) struct Slot(Option<(CancellationToken, JoinHandle<()>)>);
+pub(super) struct Slot(Option<(CancellationToken, JoinHandle<Option<()>>)>);
 
 impl Slot {
     /// What is at work ends, and once it has, this begins, with its own stop below `stop`.
     pub(super) fn begin<F: Future<Output = ()> + Send + 'static>(
         &mut self,
-        tracker: &TaskTracker,
+        (name, tracker): (&'static str, &TaskTracker),
         stop: &CancellationToken,
         task: impl FnOnce(CancellationToken) -> F,
     ) {
         let former = self.0.take();
         let own = stop.child_token();
         let task = task(own.clone());
-        let ended = tracker.spawn(async move {
+        let ended = tasks::spawn_among(tracker, name, async move {
             if let Some((stop, ended)) = former {
                 stop.cancel();
                 if let Err(error) = ended.await {
@@ -44,7 +46,7 @@ mod tests {
         let mut slot = Slot::default();
         for name in ["one", "two"] {
             let log = Arc::clone(&log);
-            slot.begin(&tracker, &stop, |stop| async move {
+            slot.begin(("a test", &tracker), &stop, |stop| async move {
                 log.lock().unwrap().push(format!("{name} begins"));
                 stop.cancelled().await;
                 log.lock().unwrap().push(format!("{name} ends"));

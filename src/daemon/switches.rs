@@ -49,7 +49,7 @@ impl Switches {
 
     /// Begins what goes on as long as channels are served; one that panics is told.
     pub(super) fn keep(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        self.channels.spawn(tasks::caught(name, task));
+        tasks::spawn_among(&self.channels, name, task);
     }
 
     /// Ends what a start had begun that came to nothing: nothing of it may be there when another is tried.
@@ -94,7 +94,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn tasks_that_do_not_end_are_left() {
         let (tasks, began) = (TaskTracker::new(), Instant::now());
-        tasks.spawn(std::future::pending::<()>());
+        drop(tasks::spawn_among(&tasks, "one that stays", std::future::pending::<()>()));
         ended("lanes", &tasks, began + FLUSH).await;
         assert_eq!(began.elapsed(), FLUSH);
         ended("outbox", &TaskTracker::new(), began).await;

@@ -44,6 +44,7 @@ use hob_core::domain::ids::OutboxId;
 use hob_core::domain::inbound::{Attachment, ChannelKind};
 use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
 use hob_core::domain::rng::Rng;
+use hob_telemetry::tasks;
 
 /// So many attempts of which nobody knows what became of them are remembered.
 const ATTEMPTS_MAX: usize = 1_000;
@@ -99,8 +100,7 @@ impl Discord {
 
     /// Lets something go on beside the receiving, until that ends.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let life = self.life.clone();
-        self.tracker.spawn(async move { life.run_until_cancelled_owned(task).await });
+        tasks::spawn_among(&self.tracker, "discord", self.life.clone().run_until_cancelled_owned(task));
     }
 
     fn attempts(&self) -> MutexGuard<'_, BTreeMap<OutboxId, Instant>> {

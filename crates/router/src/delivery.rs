@@ -42,7 +42,7 @@ use hob_store::contents::{self, Contents, Kept};
 use hob_store::error::StoreError;
 use hob_store::outbox::{Attempt, Waiting};
 use hob_telemetry::meters::Meters;
-use hob_telemetry::tasks::caught;
+use hob_telemetry::tasks::{caught, spawn_among};
 use hob_tools::files::text::sniff;
 
 /// A channel must answer within this; its own deadlines are shorter.
@@ -141,7 +141,7 @@ impl Delivery {
                 inner.workers().remove(&session);
             }
         };
-        self.inner.ports.tracker.spawn(work.instrument(span));
+        spawn_among(&self.inner.ports.tracker, "delivery", work.instrument(span));
     }
 
     /// At the start, before any run is resumed: what was being sent has an unknown outcome; everything open goes out.
@@ -261,7 +261,7 @@ impl Watcher for Delivery {
         if matches!(progress, Progress::Idle(_)) && !self.inner.signs.waiting(Some(here)).is_empty() {
             // Perhaps it took along, or took back, what waited behind it.
             let (inner, here) = (Arc::clone(&self.inner), here.clone());
-            self.inner.ports.tracker.spawn(async move {
+            spawn_among(&self.inner.ports.tracker, "delivery.signs", async move {
                 if let Err(error) = inner.look_after_signs(Some(&here)).await {
                     tracing::debug!(%error, "the signs of what waits could not be looked through: {error}");
                 }

@@ -20,7 +20,7 @@ use hob_core::domain::channel::{Channel, Ended, Mood, Progress, Sign};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::{DeliveryError, Destination};
-use hob_telemetry::tasks::caught;
+use hob_telemetry::tasks::{caught, spawn_among};
 
 /// How often typing is shown again: Telegram and Slack show it for five seconds, Discord for ten.
 const TYPING_EVERY: Duration = Duration::from_secs(4);
@@ -276,7 +276,7 @@ impl Signs {
                 lock(&board.state).at_work = false;
             }
         };
-        self.reach.tracker.spawn(work.instrument(span));
+        spawn_among(&self.reach.tracker, "signs", work.instrument(span));
     }
 }
 

@@ -34,7 +34,7 @@ use hob_store::Store;
 use hob_store::drafts::StandingDraft;
 use hob_store::error::StoreError;
 use hob_store::outbox::Waiting;
-use hob_telemetry::tasks::caught;
+use hob_telemetry::tasks::{caught, spawn_among};
 
 /// A platform must answer within this: the conversation's next message waits for it.
 const DRAFT_MAX: Duration = Duration::from_secs(10);
@@ -221,7 +221,7 @@ impl Inner {
                 lock(&room.desk).at_work = false;
             }
         };
-        self.reach.tracker.spawn(work.instrument(span));
+        spawn_among(&self.reach.tracker, "streaming", work.instrument(span));
     }
 
     async fn work(&self, room: &Room) {

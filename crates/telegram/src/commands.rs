@@ -9,6 +9,7 @@ use tracing::{info, warn};
 use crate::Telegram;
 use crate::call::{CallError, call};
 use crate::settings::Settings;
+use hob_telemetry::tasks;
 
 /// A command as Telegram knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -23,13 +24,14 @@ pub(super) fn tell(telegram: &Telegram) {
         return;
     }
     let (bot, settings, life) = (telegram.sender.clone(), telegram.settings.clone(), telegram.life.clone());
-    telegram.tracker.spawn(life.run_until_cancelled_owned(async move {
+    let told = life.run_until_cancelled_owned(async move {
         match brought_up_to_date(&bot, &settings).await {
             Ok(false) => {}
             Ok(true) => info!(channel = "telegram", "Telegram knows the commands now"),
             Err(error) => warn!(channel = "telegram", %error, "Telegram was not told the commands: {error}"),
         }
-    }));
+    });
+    tasks::spawn_among(&telegram.tracker, "telegram.commands", told);
 }
 
 /// True: they were told anew.

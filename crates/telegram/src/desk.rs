@@ -13,6 +13,7 @@ use crate::call::call;
 use crate::convert::{Me, convert, moved};
 use crate::salvage::{is_understood, read, salvage};
 use hob_core::domain::channel::{Accepted, Intake, IntakeError};
+use hob_telemetry::tasks;
 
 /// Shown to whoever presses a button that does nothing for them. If there is more to say, the router says it in the chat.
 const NOTHING_HERE: &str = "This is not for you, or it is too late.";
@@ -71,10 +72,11 @@ impl Desk {
         let deadline = self.telegram.settings.pace.send_deadline;
         let mut answer = AnswerCallbackQuery::new(query);
         answer.text = (accepted == Accepted::Ignored).then(|| NOTHING_HERE.to_owned());
-        self.telegram.tracker.spawn(life.run_until_cancelled_owned(async move {
+        let answered = life.run_until_cancelled_owned(async move {
             if let Err(error) = call(&bot, &answer, deadline).await {
                 debug!(channel = "telegram", %error, "a press was not answered: {error}");
             }
-        }));
+        });
+        tasks::spawn_among(&self.telegram.tracker, "telegram.press", answered);
     }
 }

@@ -1,12 +1,14 @@
 //! Tasks that go on beside whoever began them: one that panics is told, and whoever waits for its end hears of it.
 //!
-//! Never: a bare `tokio::spawn` elsewhere; clippy.toml sees to that. A `TaskTracker`'s task is given to [`caught`] first.
+//! Never: a task that is begun elsewhere, on a tracker or a runtime too; clippy.toml sees to that.
 //! Start at [`caught`].
 
 use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 
 /// How much of a panic's words is logged: they may quote what a person said.
 const PANIC_CHARS_MAX: usize = 200;
@@ -31,6 +33,24 @@ pub fn spawn(name: &'static str, task: impl Future<Output = ()> + Send + 'static
     tokio::spawn(caught(name, task).map(Option::unwrap_or_default))
 }
 
+/// The same, where its end is awaited with others'; none comes of one that panicked.
+#[expect(clippy::disallowed_methods, reason = "this is the place for it: a panic is caught and told")]
+pub fn spawn_among<T: Send + 'static>(
+    tracker: &TaskTracker,
+    name: &'static str,
+    task: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<Option<T>> {
+    tracker.spawn(caught(name, task))
+}
+
+/// The same, where there may be no runtime any more: then nothing is begun.
+#[expect(clippy::disallowed_methods, reason = "this is the place for it: a panic is caught and told")]
+pub fn spawn_if_running(name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+    if let Ok(runtime) = Handle::try_current() {
+        drop(runtime.spawn(caught(name, task)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +62,10 @@ mod tests {
         assert_eq!(broken, None);
         let ended = spawn("another that breaks", async { panic!("simulated: {}", 1) }).await;
         assert!(ended.is_ok(), "whoever waits for it goes on");
+        let tracker = TaskTracker::new();
+        let broken = spawn_among(&tracker, "one among others that breaks", async { panic!("simulated") });
+        tracker.close();
+        tracker.wait().await;
+        assert!(matches!(broken.await, Ok(None::<()>)));
     }
 }

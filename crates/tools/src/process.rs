@@ -19,6 +19,7 @@ use tokio::process::{Child, ChildStdin, Command};
 
 use crate::leftovers::Leftovers;
 use crate::sandbox::confined::{Confined, Scratch};
+use hob_telemetry::tasks;
 
 /// How long the rest of the output is waited for after the program has ended.
 const REST: Duration = Duration::from_secs(1);
@@ -190,14 +191,12 @@ impl Drop for End {
         }
         let (sweep, scratch) = (self.sweep.take(), self.scratch.take());
         // What follows takes a while. Without a runtime Hob is on its way out: the next start does it.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                if let Some(sweep) = sweep {
-                    sweep.kill().await;
-                }
-                Scratch::delete(scratch).await;
-            });
-        }
+        tasks::spawn_if_running("a program's end", async move {
+            if let Some(sweep) = sweep {
+                sweep.kill().await;
+            }
+            Scratch::delete(scratch).await;
+        });
     }
 }
 

@@ -28,6 +28,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+use hob_telemetry::tasks;
+
 /// How long is waited after the system had no room for another connection.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
@@ -92,7 +94,7 @@ async fn serve_within(bounds: Bounds, listener: TcpListener, routes: Routes, sto
             continue;
         };
         let attended = attend(bounds, stream, routes.clone(), stop.clone());
-        connections.spawn(async move {
+        tasks::spawn_among(&connections, "a connection", async move {
             attended.await;
             drop(seat);
         });

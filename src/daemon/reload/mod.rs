@@ -143,7 +143,7 @@ impl Reloader {
     fn draw_facts(&mut self) {
         let (extractor, draws) = (self.made.extractor.clone(), self.made.config.memory.extract);
         let draw = |stop| extraction::draw_facts(extractor, draws, stop);
-        self.extraction.begin(&self.switches.channels, &self.switches.drain, draw);
+        self.extraction.begin(("extraction", &self.switches.channels), &self.switches.drain, draw);
     }
 
     /// Looks after the config until the stop.
@@ -363,7 +363,7 @@ impl StartedWith {
         }
         // Last: no server delays the start.
         this.servers.keep(blueprint.stays);
-        switches.channels.clone().spawn(reloader.keep_up());
+        switches.keep("reload", reloader.keep_up());
         Ok(())
     }
 }

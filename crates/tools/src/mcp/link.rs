@@ -40,6 +40,7 @@ use crate::mcp::said::Said;
 use crate::mcp::settings::{Settings, Way};
 use crate::mcp::{Place, excerpt};
 use hob_core::domain::secret::Secret;
+use hob_telemetry::tasks;
 
 /// How long a connection to an address may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -126,7 +127,7 @@ impl Link {
                     program: vector.first().cloned().unwrap_or_default(),
                     reason,
                 })?;
-                place.tracker.spawn(started.mind(Arc::clone(&fate), tokens.clone()));
+                tasks::spawn_among(&place.tracker, "mcp.program", started.mind(Arc::clone(&fate), tokens.clone()));
                 let stdout = Bounded::new(stdout, Arc::clone(&allowance), Arc::clone(&fate));
                 let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(2 * MESSAGE_BYTES_MAX);
                 serve(ears, transport, mode, over, settings.start_within).await

@@ -39,6 +39,7 @@ use crate::sandbox::own::Grounds as Walls;
 use crate::shed::Tools;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::rng::Rng;
+use hob_telemetry::tasks;
 
 /// How many servers are asked at a time for tools that are not known yet.
 const ASKED_MAX: usize = 2;
@@ -112,7 +113,7 @@ impl Servers {
         let Some(place) = &self.place else { return };
         let few = Arc::new(Semaphore::new(ASKED_MAX));
         for server in self.all.iter().filter(|server| is_meant(server)) {
-            place.tracker.spawn(Arc::clone(server).keep(Arc::clone(&few), asks));
+            tasks::spawn_among(&place.tracker, "mcp", Arc::clone(server).keep(Arc::clone(&few), asks));
         }
     }
 

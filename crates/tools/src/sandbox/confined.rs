@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::sandbox::removal::remove;
 use crate::sandbox::spec::{Overlay, Reach};
 use crate::sandbox::{Room, Sandbox};
+use hob_telemetry::tasks;
 
 /// The folder of such folders in the data directory.
 const SCRATCH: &str = "scratch";
@@ -129,9 +130,7 @@ pub fn clear(data_dir: &Path) {
         }
         _ => {}
     }
-    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        runtime.spawn(remove(old));
-    }
+    tasks::spawn_if_running("scratch", remove(old));
 }
 
 #[cfg(test)]
