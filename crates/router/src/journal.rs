@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 
+use crate::intake::answers::{Seen, noted};
 use crate::texts;
 use hob_agent::handover;
 use hob_agent::journal::RunKey;
 use hob_agent::machine::notebook::Notebook;
-use hob_agent::write_off::load_or_park;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::principal::{Principal, Role};
 use hob_store::error::StoreError;
@@ -24,15 +24,14 @@ pub(super) async fn show(
     tx: &mut Tx,
     session: SessionId,
     caller: &Principal,
-    now: Timestamp,
+    (seen, now): (&[Seen], Timestamp),
 ) -> Result<String, StoreError> {
     if let Some(active) = runs::find_active(tx, session).await? {
         let key = RunKey { run: active.id, session };
-        let folded = load_or_park(tx, &key, now).await?;
-        let notebook = folded.as_ref().and_then(|folded| folded.replay.state.active()).map(|run| &run.notebook);
-        if let Some(notebook) = notebook.filter(|notebook| !notebook.is_empty()) {
-            let seen = caller.may_act_for(active.user, active.role);
-            return Ok(if seen { told(RUNNING, notebook) } else { texts::NOT_YOURS.to_owned() });
+        let notebook = noted(tx, &key, (seen, now)).await?;
+        if !notebook.is_empty() {
+            let shown = caller.may_act_for(active.user, active.role);
+            return Ok(if shown { told(RUNNING, &notebook) } else { texts::NOT_YOURS.to_owned() });
         }
     }
     let Some(kept) = handover::kept(tx, session).await? else {

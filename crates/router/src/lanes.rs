@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::lanes::places::Places;
-use hob_agent::driver::{Claim, Claimed, Driver, Found, Line, Opened, Outcome, Reload, bury};
+use hob_agent::driver::{Claim, Claimed, Driver, Found, Line, Opened, Outcome, Reload, bury, take_over};
 use hob_agent::journal::RunKey;
 use hob_agent::ports::Ports;
 use hob_agent::write_off::Park;
@@ -27,6 +27,7 @@ use hob_store::error::StoreError;
 use hob_store::runs::Lease;
 use hob_store::{Statement, Store, Tx, runs};
 use hob_telemetry::genai;
+use hob_telemetry::tasks::spawn_among;
 
 /// The first wait after the database failed; it doubles.
 const RETRY: Duration = Duration::from_millis(250);
@@ -122,7 +123,7 @@ impl Lanes {
         workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true, opened });
         let inner = Arc::clone(&self.inner);
         let span = tracing::info_span!(parent: None, "lane", lane = %session);
-        self.inner.settings.tracker.spawn(async move { inner.work(session).await }.instrument(span));
+        spawn_among(&self.inner.settings.tracker, "lane", inner.work(session).instrument(span));
     }
 
     /// The same, for a session of this platform, if it is served here.
@@ -300,11 +301,11 @@ impl Inner {
         let ports = self.ports();
         let found = match opened {
             Some(opened) => Found::Run(Box::new(ports.store.read(opened).await?)),
-            None => ports.store.write(Claim { session, lease: self.lease() }).await?,
+            None => take_over(&ports.store, Claim { session, lease: self.lease() }).await?,
         };
         let claimed = match found {
             Found::Run(claimed) => *claimed,
-            Found::Nothing => return Ok(()),
+            Found::Nothing | Found::Begun(_) => return Ok(()),
             Found::Parked => {
                 ports.watcher.said(session);
                 self.mark_again(session);
@@ -321,7 +322,12 @@ impl Inner {
             genai::tell(&span, genai::CONVERSATION, named.to_owned());
         }
         let drive = drive(ports, self.line(&signal), claimed).instrument(span.clone());
-        match self.settings.tracker.spawn(drive).await {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "its end is awaited here, and a panic is told with the run's name"
+        )]
+        let driven = self.settings.tracker.spawn(drive).await;
+        match driven {
             Ok(Ok(Outcome::Ended { more: true })) => self.mark_again(session),
             // Whoever adds to the lane, or answers, wakes it.
             Ok(Ok(Outcome::Waiting)) => self.asked.notify_one(),

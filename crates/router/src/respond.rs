@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::command::{Command, Mode};
+use crate::intake::answers::Seen;
 use crate::memory::Looked;
 use crate::pairing::{Commander, Visitor};
 use crate::{cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, status, texts};
@@ -130,6 +131,8 @@ pub(super) struct Caller<'a> {
     pub(super) mode: Mode,
     /// The message.
     pub(super) inbound: &'a Inbound,
+    /// What the runs that it may be about were seen to be at.
+    pub(super) seen: &'a [Seen],
 }
 
 impl Caller<'_> {
@@ -218,7 +221,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         }
         Command::Persona(name) => persona::answer(tx, &desk.house.personas, caller, name.as_deref()).await,
         Command::Cost => cost::bill(tx, &desk.house.purse, caller.principal, desk.now).await,
-        Command::Journal => journal::show(tx, caller.session.id, caller.principal, desk.now).await,
+        Command::Journal => journal::show(tx, caller.session.id, caller.principal, (caller.seen, desk.now)).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
         Command::Drop(number) => take_back(tx, desk, caller, number).await,
         Command::Mode(mode) => {

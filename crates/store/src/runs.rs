@@ -193,9 +193,10 @@ pub struct Lease {
 ///
 /// # Errors
 /// When the database fails.
-pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Option<RunId>, StoreError> {
+pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Option<Claimable>, StoreError> {
     let (now, until) = (millis(lease.now), millis(lease.until));
-    let claimed = sqlx::query_scalar!(
+    let claimed = sqlx::query_as!(
+        Claimable,
         r#"UPDATE runs SET state = 'running', lease_owner = $2, lease_until = $3
            WHERE id = (
              SELECT r.id FROM runs r
@@ -209,7 +210,8 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
                        WHERE p.id = coalesce(r.home_session, r.session_id) AND p.paused_by IS NOT NULL))
              )
              ORDER BY r.state = 'queued', r.yields, r.id LIMIT 1)
-           RETURNING id AS "id!: RunId""#,
+           RETURNING id AS "id!: RunId",
+             EXISTS (SELECT 1 FROM run_events e WHERE e.run_id = runs.id AND e.kind = 'run.begun') AS "begun!: bool""#,
         session,
         lease.owner,
         until,
@@ -218,6 +220,15 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
     .fetch_optional(&mut *tx)
     .await?;
     Ok(claimed)
+}
+
+/// A run that was claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claimable {
+    /// It.
+    pub id: RunId,
+    /// Its work has begun: its journal may be long.
+    pub begun: bool,
 }
 
 /// Lets go of a run that this process no longer drives; its state stays.

@@ -13,7 +13,7 @@ use crate::machine::begun::{Context, PastMessage, PastRole};
 use crate::machine::event::Event;
 use crate::machine::state::State;
 use crate::prompt::{Material, Past, one_line};
-use crate::write_off::load_or_park;
+use crate::write_off::{Park, fold, load_or_park};
 use hob_core::domain::ids::{InboundId, RunId, SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;
@@ -26,7 +26,7 @@ use hob_store::error::StoreError;
 use hob_store::runs::Lease;
 use hob_store::sessions::Session;
 use hob_store::{
-    Statement, Tx, beginnings, blobs, files, members, messages, millis, model_calls, occurrences, runs, sessions,
+    Statement, Store, Tx, beginnings, blobs, files, members, messages, millis, model_calls, occurrences, runs, sessions,
     summaries,
 };
 
@@ -67,10 +67,13 @@ impl Statement for Claim {
     type Output = Found;
 
     async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
-        let Some(run) = runs::claim(tx, self.session, &self.lease).await? else {
+        let Some(claimed) = runs::claim(tx, self.session, &self.lease).await? else {
             return Ok(Found::Nothing);
         };
-        let key = RunKey { run, session: self.session };
+        let key = RunKey { run: claimed.id, session: self.session };
+        if claimed.begun {
+            return Ok(Found::Begun(key));
+        }
         Ok(match load_or_park(tx, &key, self.lease.now).await? {
             Some(folded) => Found::Run(Box::new(with_session(tx, key, folded).await?)),
             None => Found::Parked,
@@ -83,6 +86,8 @@ impl Statement for Claim {
 pub enum Found {
     /// A run to be driven.
     Run(Box<Claimed>),
+    /// A run that has begun, whose journal is still to be loaded.
+    Begun(RunKey),
     /// A run whose journal cannot be read: it is put aside, and its sender is told.
     Parked,
     /// Nothing to be done in this lane.
@@ -108,6 +113,43 @@ impl Statement for Opened {
         let mut folded = Folded { replay: Replay::default(), last_at: millis(self.at) };
         folded.replay.feed(&Event::Accepted(Accepted::clone(&self.accepted)));
         Ok(Claimed { is_new: true, ..with_session(tx, self.key.clone(), folded).await? })
+    }
+}
+
+/// Claims a run and loads it. The journal of one that has begun may be long: it is folded when nobody waits for the writer, and
+/// whoever has claimed it is the only one to write it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn take_over(store: &Store, claim: Claim) -> Result<Found, StoreError> {
+    let now = claim.lease.now;
+    let key = match store.write(claim).await? {
+        Found::Begun(key) => key,
+        found => return Ok(found),
+    };
+    Ok(match store.read(Load { key: key.clone() }).await? {
+        Ok(claimed) => Found::Run(Box::new(claimed)),
+        Err(why) => {
+            store.write(Park { key, why, now }).await?;
+            Found::Parked
+        }
+    })
+}
+
+/// Loads a run that was claimed just now; or why it cannot be read.
+struct Load {
+    key: RunKey,
+}
+
+#[async_trait]
+impl Statement for Load {
+    type Output = Result<Claimed, String>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Result<Claimed, String>, StoreError> {
+        match fold(tx, self.key.run).await? {
+            Ok(folded) => with_session(tx, self.key.clone(), folded).await.map(Ok),
+            Err(why) => Ok(Err(why)),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::driver::advance::{Advance, Advanced, Cause, Committed};
 use crate::driver::assess::Look;
 pub(crate) use crate::driver::claim::LoadMaterial;
-pub use crate::driver::claim::{Claim, Claimed, Found, Opened, Reload};
+pub use crate::driver::claim::{Claim, Claimed, Found, Opened, Reload, take_over};
 use crate::driver::drafts::{InDraft, Turn};
 use crate::driver::metered::Stages;
 use crate::driver::perform::Work;

@@ -6,12 +6,14 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::answering::{OpenQuestion, answer_in, asking, asking_elsewhere};
+use crate::command::{self, Command};
 use crate::intake::take::{Arriving, Take, Taken};
 use crate::{mail, texts};
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::{Folded, RunKey};
 use hob_agent::machine::asking::Answerer;
 use hob_agent::machine::human::Decision;
+use hob_agent::machine::notebook::Notebook;
 use hob_agent::machine::question::{Answer, Question};
 use hob_agent::machine::state::{Active, Phase};
 use hob_agent::projection::buttons::Press;
@@ -22,6 +24,7 @@ use hob_core::domain::channel::Accepted;
 use hob_core::domain::ids::{RunId, SessionId};
 use hob_core::domain::inbound::{Conversation, Happening, Inbound};
 use hob_core::domain::principal::{Principal, Role};
+use hob_core::render::clean::clean;
 use hob_store::agents::WaitingAgent;
 use hob_store::arrival::Arrival;
 use hob_store::error::StoreError;
@@ -145,6 +148,8 @@ pub(crate) struct Seen {
     /// The number of the last event that was there.
     last: i64,
     asked: Asked,
+    /// What it has noted.
+    notebook: Notebook,
 }
 
 /// Looks at what the runs ask that a message may be an answer to.
@@ -153,6 +158,8 @@ pub(super) struct LookAsked {
     session: Option<SessionId>,
     /// The run whose button was pressed, or in whose thread it is said.
     pressed: Option<RunId>,
+    /// It asks for the run's notes.
+    shows: bool,
 }
 
 impl LookAsked {
@@ -164,12 +171,14 @@ impl LookAsked {
             Happening::Pressed { token } => Press::parse(token).map(|press| RunId(press.run)),
             Happening::Edited { .. } | Happening::Deleted => return None,
         };
-        (session.is_some() || pressed.is_some()).then_some(Self { session, pressed })
+        let shows = matches!(&inbound.happening, Happening::Posted { text }
+            if command::parse(clean(text).trim()) == Some(Command::Journal));
+        (session.is_some() || pressed.is_some()).then_some(Self { session, pressed, shows })
     }
 
     /// At this run alone.
     pub(super) fn run(run: RunId) -> Self {
-        Self { session: None, pressed: Some(run) }
+        Self { session: None, pressed: Some(run), shows: false }
     }
 }
 
@@ -181,6 +190,7 @@ impl Statement for LookAsked {
         let mut runs: BTreeSet<RunId> = BTreeSet::new();
         if let Some(session) = self.session {
             let active = runs::find_active(tx, session).await?;
+            runs.extend(active.iter().filter(|_| self.shows).map(|run| run.id));
             runs.extend(asking(tx, session, active.as_ref()).await?.into_iter().map(|asking| asking.run.id));
         }
         if let Some(pressed) = self.pressed {
@@ -195,7 +205,7 @@ pub(crate) async fn look(tx: &mut Tx, runs: BTreeSet<RunId>) -> Result<Vec<Seen>
     let mut seen = Vec::new();
     for run in runs {
         if let Ok(folded) = fold(tx, run).await? {
-            seen.push(Seen { run, last: folded.replay.seq, asked: asked(&folded) });
+            seen.push(Seen { run, last: folded.replay.seq, asked: asked(&folded), notebook: notebook(&folded) });
         }
     }
     Ok(seen)
@@ -208,13 +218,34 @@ pub(crate) async fn open_question(
     key: &RunKey,
     (seen, now): (&[Seen], Timestamp),
 ) -> Result<Asked, StoreError> {
-    if let Some(seen) = seen.iter().find(|seen| seen.run == key.run)
-        && journal::last(tx, key.run).await? == seen.last
-    {
+    if let Some(seen) = as_seen(tx, key.run, seen).await? {
         return Ok(seen.asked.clone());
     }
     let folded = load_or_park(tx, key, now).await?;
     Ok(folded.map_or(Asked::Gone, |folded| asked(&folded)))
+}
+
+/// What a run has noted: as it was seen before, likewise.
+pub(crate) async fn noted(
+    tx: &mut Tx,
+    key: &RunKey,
+    (seen, now): (&[Seen], Timestamp),
+) -> Result<Notebook, StoreError> {
+    if let Some(seen) = as_seen(tx, key.run, seen).await? {
+        return Ok(seen.notebook.clone());
+    }
+    let folded = load_or_park(tx, key, now).await?;
+    Ok(folded.map_or_else(Notebook::default, |folded| notebook(&folded)))
+}
+
+/// What was seen of a run, if nothing has been recorded of it since.
+async fn as_seen<'a>(tx: &mut Tx, run: RunId, seen: &'a [Seen]) -> Result<Option<&'a Seen>, StoreError> {
+    let Some(seen) = seen.iter().find(|seen| seen.run == run) else { return Ok(None) };
+    Ok((journal::last(tx, run).await? == seen.last).then_some(seen))
+}
+
+fn notebook(folded: &Folded) -> Notebook {
+    folded.replay.state.active().map(|run| run.notebook.clone()).unwrap_or_default()
 }
 
 fn asked(folded: &Folded) -> Asked {
@@ -248,11 +279,13 @@ pub(super) fn at_work(run: &mut runs::ActiveRun) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hob_agent::driver::{Claim, Found, take_over};
     use hob_agent::journal::{append_step, open};
     use hob_agent::machine::event::Event;
     use hob_agent::machine::state::State;
     use hob_agent::machine::step;
     use hob_agent::machine::testkit::{Script, accepted, asks, begun, wants};
+    use hob_store::runs::Lease;
     use hob_store::{Pace, Store};
 
     /// A run in a private chat that has asked its person something.
@@ -283,6 +316,27 @@ mod tests {
         (dir, store, tx)
     }
 
+    async fn parked(tx: &mut Tx) -> i64 {
+        sqlx::query_scalar("SELECT count(*) FROM runs WHERE parked_why IS NOT NULL").fetch_one(&mut *tx).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn b15_a_begun_runs_journal_is_folded_when_nobody_waits_for_the_writer() {
+        let (_dir, store, mut tx) = waiting().await;
+        sqlx::query("INSERT INTO signals (run_id, body, created_at) VALUES (1, '{}', 0)")
+            .execute(&mut tx)
+            .await
+            .unwrap();
+        sqlx::query("UPDATE run_events SET body = 'no json' WHERE seq = 1").execute(&mut tx).await.unwrap();
+        let now = Timestamp::UNIX_EPOCH;
+        let claim = Claim { session: SessionId(1), lease: Lease { owner: "me".to_owned(), now, until: now } };
+        let key = RunKey { run: RunId(1), session: SessionId(1) };
+        assert_eq!(store.write(claim.clone()).await.unwrap(), Found::Begun(key), "nobody has looked at it yet");
+        assert_eq!(parked(&mut tx).await, 0);
+        assert_eq!(take_over(&store, claim).await.unwrap(), Found::Parked);
+        assert_eq!(parked(&mut tx).await, 1);
+    }
+
     async fn asked_now(tx: &mut Tx, seen: &[Seen]) -> Asked {
         let key = RunKey { run: RunId(1), session: SessionId(1) };
         open_question(tx, &key, (seen, Timestamp::UNIX_EPOCH)).await.unwrap()
@@ -291,12 +345,15 @@ mod tests {
     #[tokio::test]
     async fn b15_a_journal_is_folded_before_the_writer_is_held_and_looked_at_again_only_if_it_moved() {
         let (_dir, store, mut tx) = waiting().await;
-        let seen = store.read(LookAsked { session: Some(SessionId(1)), pressed: None }).await.unwrap();
+        let seen = store.read(LookAsked { session: Some(SessionId(1)), pressed: None, shows: true }).await.unwrap();
         assert_eq!(seen.len(), 1);
         // Whoever folded it again would not be able to.
         let spoil = "UPDATE run_events SET body = 'no json' WHERE seq = 1";
         sqlx::query(spoil).execute(&mut tx).await.unwrap();
         assert!(matches!(asked_now(&mut tx, &seen).await, Asked::Question(asked) if asked.number == 1));
+        let (key, now) = (RunKey { run: RunId(1), session: SessionId(1) }, Timestamp::UNIX_EPOCH);
+        assert!(noted(&mut tx, &key, (&seen, now)).await.unwrap().is_empty());
+        assert_eq!(parked(&mut tx).await, 0, "nobody has looked at it again");
         let (mut script, at) = (Script::begun(), Timestamp::UNIX_EPOCH);
         let more = step(&mut script.state, Event::SoftLimit);
         let last = journal::last(&mut tx, RunId(1)).await.unwrap();

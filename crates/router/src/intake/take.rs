@@ -343,6 +343,7 @@ impl Take {
             place: &self.inbound.conversation,
             mode: self.limits.mode,
             inbound: &self.inbound,
+            seen: &self.seen,
         };
         let reschedules = matches!(command, Command::Schedule(..));
         let told = respond::carry_out(tx, &self.desk, &caller, command).await?;

@@ -46,7 +46,7 @@ impl Statement for Ask {
         let due = runs::look::list_due(tx, self.0, now).await?.into_iter().map(|due| due.session).collect();
         let lease = Lease { owner: self.0.to_owned(), now, until: now + std::time::Duration::from_secs(90) };
         let session = sqlx::query_scalar("SELECT id FROM sessions").fetch_one(&mut *tx).await?;
-        Ok((due, runs::claim(tx, session, &lease).await?))
+        Ok((due, runs::claim(tx, session, &lease).await?.map(|claimed| claimed.id)))
     }
 }
 
