@@ -2,9 +2,12 @@
 //!
 //! A released encoding is never changed: `VERSION` grows, and [`decode`] learns to read the older one.
 
+use std::sync::LazyLock;
+
 use jiff::Timestamp;
 
 use crate::machine::accepted::Accepted;
+use crate::machine::begun::Rules;
 use crate::machine::event::{Event, Reply};
 use crate::machine::fingerprint::fingerprint;
 use crate::machine::state::State;
@@ -18,6 +21,10 @@ use hob_store::{Tx, millis, runs};
 
 /// The version of the encoding that this Hob writes.
 pub const VERSION: i64 = 1;
+
+/// What writes journals here: whoever cannot read one is told what wrote it. Two of the same version may go by other rules.
+pub static EDITION: LazyLock<String> =
+    LazyLock::new(|| format!("{} (rules {}, events {VERSION})", env!("CARGO_PKG_VERSION"), Rules::CURRENT.0));
 
 /// The stored form of an event.
 ///
@@ -127,7 +134,7 @@ pub async fn open(
     let (inbound, user) = (accepted.inbound, accepted.principal.user);
     let mut state = State::Empty;
     let step = step(&mut state, Event::Accepted(accepted));
-    let new = NewRun { session, inbound, user, hash: &fingerprint(&state).0, lease };
+    let new = NewRun { session, inbound, user, hash: &fingerprint(&state).0, edition: &EDITION, lease };
     let run = runs::add(tx, &new, at).await?;
     append_step(tx, run, 0, &step, at).await?;
     Ok(run)
@@ -140,7 +147,13 @@ async fn set_state(tx: &mut Tx, run: RunId, state: &State, at: Timestamp) -> Res
     runs::set_state(
         tx,
         run,
-        Reached { state: status.as_str(), ended_at, hash: Some(&hash.0), waits: Waits::WithoutEnd },
+        Reached {
+            state: status.as_str(),
+            ended_at,
+            hash: Some(&hash.0),
+            waits: Waits::WithoutEnd,
+            edition: Some(&EDITION),
+        },
     )
     .await
 }

@@ -31,7 +31,7 @@ use hob_store::{Statement, Store, Tx, inbound, millis, model_calls, parked, runs
 /// When the database fails.
 pub async fn park(tx: &mut Tx, key: &RunKey, (why, now): (&str, Timestamp)) -> Result<Option<Destination>, StoreError> {
     let written_by = parked::put_aside(tx, key.run, why).await?.unwrap_or_default();
-    tracing::error!(run = %key.run, why, written_by, edition = runs::EDITION, "agent_run.parked");
+    tracing::error!(run = %key.run, why, written_by, edition = %*journal::EDITION, "agent_run.parked");
     lose_call(tx, key.run, now).await?;
     let destination = destination(tx, key.run).await?;
     if let Some(destination) = &destination {
@@ -49,7 +49,7 @@ pub async fn park(tx: &mut Tx, key: &RunKey, (why, now): (&str, Timestamp)) -> R
 pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
     tracing::info!(run = %key.run, "agent_run.written_off");
     let (state, ended_at) = (Status::Failed.as_str(), Some(millis(now)));
-    let reached = Reached { state, ended_at, hash: None, waits: Waits::WithoutEnd };
+    let reached = Reached { state, ended_at, hash: None, waits: Waits::WithoutEnd, edition: None };
     runs::set_state(tx, key.run, reached).await?;
     lose_call(tx, key.run, now).await?;
     let Some(destination) = destination(tx, key.run).await? else {

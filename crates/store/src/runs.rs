@@ -9,9 +9,6 @@ use crate::{Tx, millis};
 use hob_core::domain::ids::{InboundId, RunId, SessionId, UserId};
 use hob_core::domain::principal::Role;
 
-/// The edition of Hob that this is: whoever finds a journal that cannot be read is told who wrote it.
-pub const EDITION: &str = env!("CARGO_PKG_VERSION");
-
 /// The state of a run that is driven.
 const RUNNING: &str = "running";
 
@@ -56,6 +53,8 @@ pub struct NewRun<'a> {
     pub user: UserId,
     /// The hash of the state that it begins in.
     pub hash: &'a str,
+    /// What writes its journal.
+    pub edition: &'a str,
     /// Of whoever drives it at once, as nothing stands before it; none: it waits at the end of the lane.
     pub lease: Option<&'a Lease>,
 }
@@ -75,7 +74,7 @@ pub async fn add(tx: &mut Tx, new: &NewRun<'_>, now: Timestamp) -> Result<RunId,
         new.user,
         state,
         new.hash,
-        EDITION,
+        new.edition,
         owner,
         until,
         now
@@ -252,7 +251,7 @@ pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreEr
 /// When the database fails.
 pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<(), StoreError> {
     sqlx::query!(
-        "UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, waits_until = NULL, parked_why = NULL, edition = $5,
+        "UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, waits_until = NULL, parked_why = NULL, edition = coalesce($5, edition),
            lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
            lease_until = CASE WHEN $1 = 'running' THEN lease_until END
          WHERE id = $4",
@@ -260,7 +259,7 @@ pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<
         reached.ended_at,
         reached.hash,
         run,
-        EDITION
+        reached.edition
     )
     .execute(&mut *tx)
     .await?;
@@ -281,7 +280,7 @@ pub async fn advance(
     reached: Reached<'_>,
 ) -> Result<Option<Advanced>, StoreError> {
     if reached.state == RUNNING {
-        return stay(tx, run, owner, reached.hash).await;
+        return stay(tx, run, owner, (reached.hash, reached.edition)).await;
     }
     let (keeps, until) = match reached.waits {
         Waits::AsBefore => (true, None),
@@ -305,7 +304,7 @@ pub async fn advance(
         owner,
         keeps,
         until,
-        EDITION
+        reached.edition
     )
     .fetch_optional(&mut *tx)
     .await?;
@@ -313,7 +312,12 @@ pub async fn advance(
 }
 
 /// The same for a run that goes on: what its indexes hold is not written again.
-async fn stay(tx: &mut Tx, run: RunId, owner: &str, hash: Option<&str>) -> Result<Option<Advanced>, StoreError> {
+async fn stay(
+    tx: &mut Tx,
+    run: RunId,
+    owner: &str,
+    (hash, edition): (Option<&str>, Option<&str>),
+) -> Result<Option<Advanced>, StoreError> {
     let stayed = sqlx::query!(
         r#"UPDATE runs SET state_hash = $1, edition = $4, waits_until = NULL
            WHERE id = $2 AND lease_owner = $3 AND state = 'running'
@@ -321,7 +325,7 @@ async fn stay(tx: &mut Tx, run: RunId, owner: &str, hash: Option<&str>) -> Resul
         hash,
         run,
         owner,
-        EDITION
+        edition
     )
     .execute(&mut *tx)
     .await?;
@@ -349,6 +353,8 @@ pub struct Reached<'a> {
     pub hash: Option<&'a str>,
     /// How long its question stays open.
     pub waits: Waits,
+    /// Who wrote the journal as it is; none: whoever wrote it before.
+    pub edition: Option<&'a str>,
 }
 
 /// How long a run's open question stays open.

@@ -159,7 +159,8 @@ impl Advance {
         let ended_at = status.is_final().then(|| millis(self.at));
         let hash = fingerprint(&state);
         let waits = self.waits(&state, &recorded);
-        let reached = Reached { state: status.as_str(), ended_at, hash: Some(&hash.0), waits };
+        let edition = Some(journal::EDITION.as_str());
+        let reached = Reached { state: status.as_str(), ended_at, hash: Some(&hash.0), waits, edition };
         let Some(advanced) = runs::advance(tx, self.key.run, &self.owner, reached).await? else { return Ok(None) };
         if !self.blobs.is_empty() {
             blobs::put(tx, &self.blobs).await?;
