@@ -1,4 +1,4 @@
-//! Letters that the house does not take: the log names each sender once a day, with the reason.
+//! Letters that the house does not take: the log names each sender once a day for each reason.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,21 +9,22 @@ use hob_core::domain::inbound::Proof;
 
 /// How long a sender is not named again.
 const QUIET: SignedDuration = SignedDuration::from_hours(24);
-/// The most senders that are named in that time: whoever floods the mailbox must not flood the log.
-const SENDERS_MAX: usize = 500;
+/// The most lines in that time: whoever floods the mailbox must not flood the log.
+const LINES_MAX: usize = 500;
 
-/// Those who were named, and when.
+/// Those who were named, for what, and when.
 #[derive(Default)]
-pub(super) struct Ignored(Mutex<BTreeMap<String, Timestamp>>);
+pub(super) struct Ignored(Mutex<BTreeMap<(String, String), Timestamp>>);
 
 impl Ignored {
-    /// Whether a sender is to be named now.
-    pub(super) fn is_news(&self, sender: &str, now: Timestamp) -> bool {
+    /// Whether a sender is to be named now for this reason.
+    pub(super) fn is_news(&self, (sender, why): (&str, &str), now: Timestamp) -> bool {
+        let key = (sender.to_owned(), why.to_owned());
         let mut named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         named.retain(|_, at| now.duration_since(*at) < QUIET);
-        let is_news = named.len() < SENDERS_MAX && !named.contains_key(sender);
+        let is_news = named.len() < LINES_MAX && !named.contains_key(&key);
         if is_news {
-            named.insert(sender.to_owned(), now);
+            named.insert(key, now);
         }
         is_news
     }
@@ -42,15 +43,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n14_a_sender_is_named_once_a_day() {
+    fn n14_a_sender_is_named_once_a_day_for_each_reason() {
         let ignored = Ignored::default();
         let at = |hours: i64| Timestamp::from_second(hours * 3_600).unwrap();
-        for (sender, hours, expected) in
-            [("a", 0, true), ("a", 23, false), ("b", 23, true), ("a", 24, true), ("b", 25, false)]
-        {
-            assert_eq!(ignored.is_news(sender, at(hours)), expected, "{sender} {hours}");
+        for (sender, why, hours, expected) in [
+            ("a", "forged", 0, true),
+            ("a", "forged", 23, false),
+            ("a", "not let in", 23, true),
+            ("b", "forged", 23, true),
+            ("a", "forged", 24, true),
+            ("b", "forged", 25, false),
+        ] {
+            assert_eq!(ignored.is_news((sender, why), at(hours)), expected, "{sender} {why} {hours}");
         }
-        let named = (0..2 * SENDERS_MAX).filter(|number| ignored.is_news(&number.to_string(), at(48))).count();
-        assert_eq!(named, SENDERS_MAX, "the others are forgotten by then");
+        let named = (0..2 * LINES_MAX).filter(|number| ignored.is_news((&number.to_string(), ""), at(48))).count();
+        assert_eq!(named, LINES_MAX, "the others are forgotten by then");
     }
 }

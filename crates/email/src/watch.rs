@@ -335,8 +335,8 @@ impl<'a> Watcher<'a> {
     /// Leaves a trace of a letter that the house did not take: else nobody would find out why Hob is silent.
     fn ignored(&self, uid: u32, sender: &str, proof: &Proof) {
         self.email.health.ignored();
-        if self.email.ignored.is_news(sender, self.email.clock.now()) {
-            let why = ignored::why(proof);
+        let why = ignored::why(proof);
+        if self.email.ignored.is_news((sender, &why), self.email.clock.now()) {
             info!(channel = "email", uid, sender, why, "a letter from {sender} is ignored: {why}");
         }
     }
