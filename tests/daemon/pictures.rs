@@ -134,6 +134,10 @@ async fn c6_a_photo_that_a_provider_does_not_take_ends_no_conversation() {
     let asked = house.model.requests();
     assert_eq!((asked[0].pictures().len(), asked[1].pictures().len(), asked.len()), (1, 0, 2));
     assert!(asked[1].last_user().ends_with("[picture \"photo.jpg\": the model's provider did not take it]"));
+    // What was sent is what is on record, each time.
+    let digests = "SELECT DISTINCT json_extract(body, '$.body.digest') FROM run_events WHERE kind = 'model.asked'";
+    assert_eq!(found(&house, digests).await.len(), 2);
+    assert_eq!(found(&house, "SELECT state FROM model_calls ORDER BY asked_seq").await, ["failed", "answered"]);
 }
 
 #[tokio::test]

@@ -158,8 +158,7 @@ enum Kind {
 impl<'a> ChatRequest<'a> {
     /// The request, as the server takes it.
     pub(super) fn new(request: &'a Request, asked: Asked<'a>) -> Self {
-        let sees_images = asked.sees_images && !asked.learned.refuses("image_url");
-        let target = Target { rules: &OPENAI, model: asked.label, sees_images };
+        let target = Target { rules: &OPENAI, model: asked.label, sees_images: asked.sees_images };
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });
         let history = legal(&request.messages, request.stable, &target).messages;
@@ -168,13 +167,10 @@ impl<'a> ChatRequest<'a> {
         Self { model: asked.model, messages, tools, stream: true, options: Options::new(request, &asked) }
     }
 
-    /// The names of what it has and a server may refuse.
+    /// The names of what it has and a server may refuse: options alone. Words, tools and pictures are on record as they are
+    /// sent; whoever does without pictures asks anew.
     pub(super) fn refusable(&self) -> Vec<&'static str> {
         let options = &self.options;
-        let pictures = self.messages.iter().any(|message| {
-            let ChatMessage::User { content: Content::Parts(parts) } = message else { return false };
-            parts.iter().any(|part| matches!(part, Part::ImageUrl { .. }))
-        });
         let has = [
             ("tool_choice", options.tool_choice.is_some()),
             ("stream_options", options.stream_options.is_some()),
@@ -184,7 +180,6 @@ impl<'a> ChatRequest<'a> {
             ("reasoning_effort", options.reasoning_effort.is_some()),
             ("reasoning", options.reasoning.is_some()),
             (THINKING_BESIDE_TOOLS, !self.tools.is_empty() && options.reasoning_effort != Some(NO_EFFORT)),
-            ("image_url", pictures),
         ];
         has.into_iter().filter_map(|(name, has)| has.then_some(name)).collect()
     }
