@@ -1,5 +1,6 @@
 //! Servers, good and bad: the reference servers from npm, and one of our own that does what no server should.
 
+mod afar;
 mod hostile;
 mod reference;
 

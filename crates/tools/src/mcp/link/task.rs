@@ -7,12 +7,13 @@
 use std::time::Duration;
 
 use rmcp::model::{CallToolResult, ClientRequest, ContentBlock, CustomRequest, ErrorCode, JsonObject, ServerResult};
-use rmcp::service::ServiceError;
+use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Value, json};
 
 use crate::mcp::error::McpError;
 use crate::mcp::link::Link;
 use crate::mcp::said::Said;
+use hob_telemetry::tasks;
 
 /// How long a server may keep what came of a task, in milliseconds.
 const KEPT_MS: u64 = 600_000;
@@ -22,6 +23,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 const AGAIN_MIN: Duration = Duration::from_millis(50);
 /// … and the most.
 const AGAIN_MAX: Duration = Duration::from_secs(10);
+
+/// How long a server may take to let a task go.
+const CANCEL_MAX: Duration = Duration::from_secs(10);
 
 /// Whether an error says that the server does not do what it was asked for.
 pub(super) fn is_undone(error: &ServiceError) -> bool {
@@ -43,21 +47,20 @@ impl Link {
         let mut created = self.ask("tools/call", call).await?;
         let mut task = created["task"].take();
         let id = task["taskId"].as_str().ok_or(McpError::Strange)?.to_owned();
+        let mut open = OpenTask { peer: self.service.peer().clone(), id: Some(id.clone()) };
         // The SDK leaves this out of later answers.
         let pause = again(&task);
         loop {
             match task["status"].as_str() {
                 Some("completed" | "failed" | "cancelled") => break,
                 // Nobody is asked on its behalf, so it would wait for ever.
-                Some("input_required") => {
-                    self.ask("tasks/cancel", json!({ "taskId": id })).await?;
-                    return Err(McpError::WantsInput);
-                }
+                Some("input_required") => return Err(McpError::WantsInput),
                 _ => tokio::time::sleep(pause).await,
             }
             self.allowance.renew();
             task = self.ask("tasks/get", json!({ "taskId": id })).await?;
         }
+        open.id = None;
         let result = self.ask("tasks/result", json!({ "taskId": id })).await?;
         let result: CallToolResult = serde_json::from_value(result).map_err(|_other| McpError::Strange)?;
         Ok(Said::of(&result))
@@ -65,12 +68,36 @@ impl Link {
 
     /// Asks for something that the SDK has no type for.
     async fn ask(&self, method: &str, params: Value) -> Result<Value, McpError> {
-        let request = ClientRequest::CustomRequest(CustomRequest::new(method, Some(params)));
-        match self.service.peer().send_request(request).await {
+        match self.service.peer().send_request(custom(method, params)).await {
             Ok(ServerResult::CustomResult(result)) => Ok(result.0),
             Ok(result) => serde_json::to_value(result).map_err(|_unwritable| McpError::Strange),
             Err(error) => Err(self.failure(error).await),
         }
+    }
+}
+
+fn custom(method: &str, params: Value) -> ClientRequest {
+    ClientRequest::CustomRequest(CustomRequest::new(method, Some(params)))
+}
+
+/// A task that somebody waits for. Whoever goes before it is over, as a run does that is stopped, has the server told that
+/// nobody wants it any more.
+struct OpenTask {
+    peer: Peer<RoleClient>,
+    /// None: it is over.
+    id: Option<String>,
+}
+
+impl Drop for OpenTask {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let (peer, cancel) = (self.peer.clone(), custom("tasks/cancel", json!({ "taskId": id })));
+        tasks::spawn_if_running("mcp.cancel", async move {
+            let told = tokio::time::timeout(CANCEL_MAX, peer.send_request(cancel)).await;
+            if !matches!(told, Ok(Ok(_))) {
+                tracing::debug!(task = id, "a server did not hear that nobody wants its task any more");
+            }
+        });
     }
 }
 
