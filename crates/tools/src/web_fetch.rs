@@ -1,7 +1,5 @@
 //! `web_fetch`: what an address on the web says, as readable text (row N6: nobody here vouches for it).
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,8 +14,6 @@ use hob_http::page::{self, Page, characters, charset};
 
 /// The most bytes of HTML that are read as a page.
 const HTML_BYTES_MAX: usize = 2_000_000;
-/// How long a page may be worked on.
-const READING_MAX: Duration = Duration::from_secs(20);
 /// What is kept free for the lines before and after a part, in characters.
 const FRAME_CHARS: usize = 1_000;
 /// The fewest characters of a part.
@@ -67,10 +63,9 @@ impl WebFetch {
         let source = Source::new(Origin::Web, answer.url.as_str());
         let status = answer.status;
         let (head, cut) = (head_of(&answer), answer.cut);
-        let shown = match tokio::time::timeout(READING_MAX, tokio::task::spawn_blocking(move || show(&answer))).await {
-            Ok(Ok(shown)) => shown,
-            Ok(Err(_)) | Err(_) => Shown::Unreadable("It is a page that cannot be read.".to_owned()),
-        };
+        // What a page can make of itself is bounded by work: no clock cuts it off.
+        let shown = tokio::task::spawn_blocking(move || show(&answer)).await;
+        let shown = shown.unwrap_or_else(|_panic| Shown::Unreadable("It is a page that cannot be read.".to_owned()));
         let text = match shown {
             Shown::Page(page) => format!("{head}{}", self.part(&page, from, cut)),
             Shown::Unreadable(why) => format!("{head}{why}"),
