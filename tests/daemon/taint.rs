@@ -7,6 +7,7 @@ use sqlx::Connection;
 use crate::support::fake_model::Reply;
 use crate::support::fake_telegram::FakeTelegram;
 use crate::support::fake_telegram::world::Post;
+use crate::support::fifo::Fifo;
 use crate::support::house::{ADA, House, OWNER, STRANGER};
 
 /// A supergroup that all are in.
@@ -217,6 +218,36 @@ async fn n6_what_a_guest_says_taints_those_who_read_it_and_an_owner_decides_for_
     in_hall(&house, ADA, "approve");
     assert_eq!(house.told(HALL, 6).await[5], "Paid.");
     assert_eq!(house.lines("paid"), ["Ben 1"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n6_what_a_guest_wanted_and_was_cut_off_is_put_before_owners_and_goes_on() {
+    let dig = r#"
+[tools.dig]
+sandbox = false
+description = "Digs."
+command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]
+role = "guest"
+[telegram]
+guest_user_ids = [99]"#;
+    let mut house = House::with(&format!("{TOOLS}{dig}")).await;
+    let mut hold = Fifo::make(&house.path("hold"));
+    house.start().await;
+    house.ask(OWNER, "Hello", Reply::text("Good day.")).await;
+    house.model.reply(Reply::call("dig", "{}"));
+    house.say(STRANGER, "Dig");
+    house.told(OWNER, 2).await;
+    house.press(OWNER, "approve");
+    hold.line().await;
+    house.crash().await;
+    house.start().await;
+    let asked = house.told(OWNER, 3).await.remove(2);
+    assert!(asked.starts_with("Person 99 asks me for this elsewhere, and only an owner can decide."), "{asked}");
+    assert!(asked.ends_with("1. it happened\n2. run it again\n3. give up"), "{asked}");
+    house.model.reply(Reply::text("It is dug."));
+    house.press(OWNER, "it happened");
+    assert_eq!(house.told(STRANGER, 3).await[2], "It is dug.");
     house.nothing_refused();
 }
 
