@@ -21,6 +21,7 @@ use hob_store::journal::EventRow;
 use jiff::Timestamp;
 
 use crate::stories::{Run, accepted, runs};
+use hob_config::environment::Environment;
 
 /// What a run writes today, a row each.
 fn written(run: &Run) -> Vec<EventRow> {
@@ -77,7 +78,7 @@ fn end(state: &State) -> Option<&End> {
 fn b11_every_stored_journal_still_folds() {
     for run in runs() {
         let path = folder(1).join(format!("{}.jsonl", run.name));
-        if !path.exists() && std::env::var_os("UPDATE_FIXTURES").is_some() {
+        if !path.exists() && Environment::of_process().get("UPDATE_FIXTURES").is_some() {
             let lines: String = written(&run).iter().map(|row| line(row) + "\n").collect();
             fs::create_dir_all(folder(1)).unwrap();
             fs::write(&path, lines).unwrap();

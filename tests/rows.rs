@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hob_config::environment::Environment;
+
 /// Where rows are proven.
 const ROOMS: [&str; 3] = ["crates", "src", "tests"];
 
@@ -133,7 +135,7 @@ fn page() -> String {
 fn the_page_is_what_the_tests_say() {
     let path = root().join("docs/rows.md");
     let page = page();
-    if std::env::var_os("UPDATE_ROWS").is_some() {
+    if Environment::of_process().get("UPDATE_ROWS").is_some() {
         fs::write(&path, &page).unwrap();
     }
     let stored = fs::read_to_string(&path).unwrap_or_default();

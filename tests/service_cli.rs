@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Output;
 
+use hob_config::environment::Environment;
 use support::process::{hob, within};
 use tempfile::TempDir;
 
@@ -32,7 +33,7 @@ fn home() -> TempDir {
 async fn service(home: &Path, arguments: &[&str]) -> Output {
     let mut command = hob(home, &[&["service"], arguments].concat());
     let path = std::env::join_paths(
-        std::iter::once(home.join("bin")).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+        std::iter::once(home.join("bin")).chain(std::env::split_paths(&Environment::of_process().get("PATH").unwrap())),
     );
     command.env("PATH", path.unwrap()).env("USER", "nobody-here");
     within("end of the command", command.output()).await.unwrap()

@@ -23,6 +23,7 @@ use crate::support::fake_model::{Asked, FakeModel, Reply};
 use crate::support::fake_telegram::world::Message;
 use crate::support::fake_telegram::{FakeTelegram, Fault};
 use crate::support::process::{Hob, hob};
+use hob_config::environment::Environment;
 
 /// How many people there are.
 const PEOPLE: i64 = 20;
@@ -33,7 +34,9 @@ const QUIET: Duration = Duration::from_secs(100);
 
 /// A number from the environment.
 fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
+    Environment::of_process()
+        .text(name)
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
 }
 
 /// How it goes.
@@ -179,8 +182,8 @@ async fn n12_it_holds_no_more_after_a_long_time() {
     }
     hob.signal(rustix::process::Signal::TERM);
     assert!(hob.ended().await.success(), "it does not stop in good order");
-    if let Some(file) = std::env::var_os("HOB_SOAK_CSV") {
-        std::fs::write(&file, curve.csv()).unwrap();
+    if let Some(file) = Environment::of_process().get("HOB_SOAK_CSV") {
+        std::fs::write(file, curve.csv()).unwrap();
     }
     let answered = town.answered.load(Ordering::Relaxed);
     let rounds = hob.log().matches("upkeep.done").count();

@@ -21,10 +21,13 @@ use tokio::time::Instant;
 
 use crate::support::process::{Hob, hob, within};
 use crate::town::Town;
+use hob_config::environment::Environment;
 
 /// A number from the environment.
 fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
+    Environment::of_process()
+        .text(name)
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
 }
 
 #[tokio::test]

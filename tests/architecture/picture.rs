@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use hob_config::environment::Environment;
 use serde_json::Value;
 
 const OPENS: &str = "<!-- crates: checked by tests/architecture -->\n```text\n";
 
 /// Which crate of the workspace knows which.
 fn known() -> BTreeMap<String, Vec<String>> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_unset| "cargo".to_owned());
+    let cargo = Environment::of_process().text("CARGO").unwrap_or("cargo").to_owned();
     let told = Command::new(cargo)
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -55,7 +56,7 @@ fn the_picture_is_of_these_crates() {
     let (before, rest) = page.split_once(OPENS).expect("the picture is marked");
     let (shown, after) = rest.split_once("```").expect("the picture ends");
     let drawn = drawn();
-    if shown != drawn && std::env::var_os("UPDATE_PICTURE").is_some() {
+    if shown != drawn && Environment::of_process().get("UPDATE_PICTURE").is_some() {
         std::fs::write(&path, format!("{before}{OPENS}{drawn}```{after}")).expect("the page can be written");
         return;
     }

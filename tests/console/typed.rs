@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Echo, destination, reply};
+use hob_config::environment::Environment;
 
 const DATA: &str = "HOB_CONSOLE_TEST_DATA";
 
@@ -72,7 +73,7 @@ fn stty() -> String {
 /// The inner side; does nothing unless the outer one started it.
 #[tokio::test(flavor = "multi_thread")]
 async fn inner() {
-    let Some(data) = std::env::var_os(DATA) else { return };
+    let Some(data) = Environment::of_process().path(DATA) else { return };
     let before = stty();
     let mut terminate = signal(SignalKind::terminate()).unwrap();
     let (terminal, page) = Terminal::open(Path::new(&data)).unwrap();

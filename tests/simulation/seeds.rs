@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::story;
+use hob_config::environment::Environment;
 
 /// Runs seeds; the first few that fail are shown.
 pub(crate) fn run_seeds(seeds: Range<u64>) {
@@ -42,5 +43,5 @@ pub(crate) fn run_in_parallel(seeds: &Range<u64>) {
 
 /// A number from the environment.
 pub(crate) fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
+    Environment::of_process().text(name)?.parse().ok()
 }

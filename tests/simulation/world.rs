@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::plan::{self, DISCORD, EMAIL, SLACK, TELEGRAM, TERMINAL};
+use hob_config::environment::Environment;
 
 /// 2026-01-01T00:00:00Z.
 const EPOCH_MS: i64 = 1_767_225_600_000;
@@ -251,7 +252,7 @@ impl World {
         let mut hasher = DefaultHasher::new();
         (state.hash, &line).hash(&mut hasher);
         state.hash = hasher.finish();
-        if std::env::var_os("HOB_SIM_LIVE").is_some() {
+        if Environment::of_process().get("HOB_SIM_LIVE").is_some() {
             eprintln!("{line}");
         }
         state.trace.push(line);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use hob_config::environment::Environment;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
@@ -23,14 +24,16 @@ pub async fn within<T>(what: &str, waited: impl Future<Output = T>) -> T {
 
 /// The binary under test: the one that cargo built, or `$HOB_TORTURE_BIN`.
 pub fn binary() -> PathBuf {
-    std::env::var_os("HOB_TORTURE_BIN").map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_hob")), PathBuf::from)
+    Environment::of_process()
+        .get("HOB_TORTURE_BIN")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_hob")), PathBuf::from)
 }
 
 /// `hob` with these arguments, in `home` and with nothing of this process's environment that it would look at.
 pub fn hob(home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
     command.args(arguments).current_dir(home).env_clear().kill_on_drop(true);
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", home);
+    command.env("PATH", Environment::of_process().get("PATH").unwrap_or_default()).env("HOME", home);
     command.env("HOB_HOME", home.join("data")).env("TZ", "UTC").env("OLLAMA_HOST", "127.0.0.1:1");
     // A test reaches out to nobody.
     command.env("HOB_NO_FETCH", "1").env("HOB_LISTEN", "off");

@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::place::{Place, Way};
+use hob_config::environment::Environment;
 
 const CORPUS: &str = include_str!("../../crates/core/src/policy/shell/verdicts.txt");
 /// So many lines that look are run in one overlay; if anything changed, each is run by itself.
@@ -167,9 +168,10 @@ impl Dice {
 fn seeds() -> Vec<String> {
     let lines = CORPUS.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '@']));
     let commands = lines.filter_map(|line| line.split_once(' ')).filter(|(_, command)| !command.contains("<U+"));
+    let environment = Environment::of_process();
     let is_here = |name: &str| {
-        let paths = std::env::var_os("PATH").unwrap_or_default();
-        name.contains('/') || std::env::split_paths(&paths).any(|dir| dir.join(name).is_file())
+        let paths = environment.get("PATH").unwrap_or_default();
+        name.contains('/') || std::env::split_paths(paths).any(|dir| dir.join(name).is_file())
     };
     let (here, gone): (Vec<String>, Vec<String>) = commands
         .map(|(_, command)| command.replace('⏎', "\n"))
@@ -304,8 +306,8 @@ async fn d6_no_line_that_is_judged_to_look_changes_anything() {
 #[ignore = "takes as many minutes as it is given: scripts/fuzz-shell MINUTES"]
 async fn fuzz_for_minutes() {
     let Some(mut lab) = lab().await else { return };
-    let minutes: u64 = std::env::var("HOB_FUZZ_MINUTES").unwrap().parse().unwrap();
-    let seed: u64 = std::env::var("HOB_FUZZ_SEED").unwrap().parse().unwrap();
+    let number = |name| Environment::of_process().text(name).unwrap().parse::<u64>().unwrap();
+    let (minutes, seed) = (number("HOB_FUZZ_MINUTES"), number("HOB_FUZZ_SEED"));
     let end = Instant::now() + Duration::from_secs(60 * minutes);
     lab.fuzz(seed, |_| Instant::now() >= end);
 }

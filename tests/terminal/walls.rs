@@ -8,6 +8,7 @@ use hob_tools::sandbox::{Namespaces, Strength};
 use serde_json::json;
 
 use crate::place::{Place, WAYS, Way};
+use hob_config::environment::Environment;
 
 #[tokio::test]
 async fn d6_this_machine_confines_commands() {
@@ -144,7 +145,7 @@ async fn d6_the_network_is_there_for_a_call_that_was_granted_it() {
 async fn n10_the_environment_holds_what_is_named_here_and_nothing_else() {
     for way in WAYS {
         let place = Place::new(way).await;
-        assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok(), "there is something to leak");
+        assert!(Environment::of_process().get("CARGO_MANIFEST_DIR").is_some(), "there is something to leak");
         let (text, _) = place.run("env").await;
         let known = [
             "HOB_TOOL_CALL",

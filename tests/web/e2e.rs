@@ -16,6 +16,7 @@ use crate::support::fake_model::{Asked, Gate, Reply, Script};
 use crate::support::fake_telegram::world::Post;
 use crate::support::house::{ADA, House};
 use crate::support::process::hob;
+use hob_config::environment::Environment;
 
 /// How long one script may take; two of them may share a core.
 const PATIENCE: Duration = Duration::from_secs(170);
@@ -98,11 +99,13 @@ impl Stage {
         assert!(tools.join("installed").exists(), "run scripts/browser-tools (it needs a network, once)");
         let mut command = Command::new("node");
         command.arg(own.join("tests/web/e2e").join(script)).env_clear().kill_on_drop(true);
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.house.home.path());
+        command
+            .env("PATH", Environment::of_process().get("PATH").unwrap_or_default())
+            .env("HOME", self.house.home.path());
         command.env("E2E_TOOLS", &tools).env("E2E_CHROMIUM", chromium());
         command.env("E2E_VIEWS", views).env("E2E_ROOT", format!("http://127.0.0.1:{}", self.port));
         // The pictures in the documentation are made anew only when somebody wants them.
-        if std::env::var_os("HOB_SHOTS").is_some() {
+        if Environment::of_process().get("HOB_SHOTS").is_some() {
             command.env("E2E_SHOTS", own.join("docs/images"));
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
@@ -164,8 +167,9 @@ impl Stage {
 
 /// Debian's browser, wherever it is.
 fn chromium() -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join("chromium")).find(|path| path.exists());
+    let environment = Environment::of_process();
+    let path = environment.get("PATH").unwrap_or_default();
+    let found = std::env::split_paths(path).map(|folder| folder.join("chromium")).find(|path| path.exists());
     found.unwrap_or_else(|| panic!("chromium is missing: scripts/test installs it"))
 }
 

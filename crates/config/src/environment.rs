@@ -15,6 +15,7 @@ pub struct Environment {
 impl Environment {
     /// This process's environment: the one place that reads it.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the environment that everything else is given")]
     pub fn of_process() -> Self {
         Self { variables: std::env::vars_os().collect(), working_dir: PathBuf::new() }
     }

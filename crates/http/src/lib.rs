@@ -25,6 +25,10 @@ pub fn direct_client(connect_timeout: Duration) -> Result<reqwest::Client, HttpE
 }
 
 /// What both begin with: for clients that go elsewhere than to models.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the place for it: no redirection, and a deadline for the connection"
+)]
 pub fn builder(connect_timeout: Duration) -> reqwest::ClientBuilder {
     install_crypto();
     reqwest::Client::builder()

@@ -20,10 +20,8 @@ const TRIES: u32 = 3;
 
 /// The client of files. It follows no redirection: the token would go along.
 pub(super) fn client(tls: &Arc<ClientConfig>) -> Result<reqwest::Client, SetupError> {
-    reqwest::Client::builder()
+    hob_http::builder(CONNECT_MAX)
         .tls_backend_preconfigured(ClientConfig::clone(tls))
-        .connect_timeout(CONNECT_MAX)
-        .redirect(reqwest::redirect::Policy::none())
         .build()
         .map_err(|error| SetupError(chain(&error)))
 }

@@ -19,6 +19,7 @@ use tokio::process::{Child, ChildStdin, Command};
 
 use crate::leftovers::Leftovers;
 use crate::sandbox::confined::{Confined, Scratch};
+use hob_config::environment::Environment;
 use hob_telemetry::tasks;
 
 /// How long the rest of the output is waited for after the program has ended.
@@ -171,7 +172,9 @@ pub(super) fn prepare(errand: &Errand) -> io::Result<Prepared> {
 
 /// What a child sees of the environment: no secret is in it.
 pub(super) fn clean_environment() -> impl Iterator<Item = (&'static str, String)> {
-    ["PATH", "HOME", "LANG", "LC_ALL", "TZ"].into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)))
+    let own = Environment::of_process();
+    let passed = move |name| Some((name, own.text(name)?.to_owned()));
+    ["PATH", "HOME", "LANG", "LC_ALL", "TZ"].into_iter().filter_map(passed)
 }
 
 /// Kills the whole process group when the call is dropped: stopped, timed out, or the daemon leaves.

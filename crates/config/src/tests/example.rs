@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::parse;
 use crate::Config;
+use crate::environment::Environment;
 use crate::example::example;
 
 /// Set to make the file again.
@@ -12,7 +13,7 @@ const UPDATE: &str = "UPDATE_EXAMPLE";
 #[test]
 fn the_file_is_what_the_types_say() {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("config.example.toml");
-    if std::env::var_os(UPDATE).is_some() {
+    if Environment::of_process().get(UPDATE).is_some() {
         std::fs::write(&path, example()).unwrap();
     }
     let file = std::fs::read_to_string(&path).unwrap();

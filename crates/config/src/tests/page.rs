@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::environment::Environment;
 use crate::page::page;
 
 /// Set to make the file again.
@@ -10,7 +11,7 @@ const UPDATE: &str = "UPDATE_EXAMPLE";
 #[test]
 fn n7_the_page_is_what_the_types_say() {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("docs/config.md");
-    if std::env::var_os(UPDATE).is_some() {
+    if Environment::of_process().get(UPDATE).is_some() {
         std::fs::write(&path, page()).unwrap();
     }
     let file = std::fs::read_to_string(&path).unwrap_or_default();

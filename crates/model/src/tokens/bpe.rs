@@ -180,6 +180,7 @@ fn set(list: &mut [u32], at: u32, value: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hob_config::environment::Environment;
 
     /// Set to write the vocabulary again.
     const UPDATE: &str = "UPDATE_VOCABULARY";
@@ -193,7 +194,7 @@ mod tests {
             records.push(u8::try_from(token.len()).unwrap());
             records.extend(token);
         }
-        if std::env::var_os(UPDATE).is_some() {
+        if Environment::of_process().get(UPDATE).is_some() {
             std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tokens/cl100k.bin"), &records).unwrap();
         }
         assert!(records == RECORDS, "cl100k.bin is not cl100k: {UPDATE}=1 cargo nextest run the_vocabulary_is_cl100k");

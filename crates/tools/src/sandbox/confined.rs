@@ -1,12 +1,13 @@
 //! Walls for one kind of errand, and the folder that each errand has to itself.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::sandbox::removal::remove;
 use crate::sandbox::spec::{Overlay, Reach};
 use crate::sandbox::{Room, Sandbox};
+use hob_config::environment::Environment;
 use hob_telemetry::tasks;
 
 /// The folder of such folders in the data directory.
@@ -90,7 +91,7 @@ impl Confined {
 
     /// Where programs are looked for: not in folders that cannot be reached, where each would be a riddle.
     pub(crate) fn path(&self) -> OsString {
-        let own = std::env::var_os("PATH").unwrap_or_else(|| PATH.into());
+        let own = Environment::of_process().get("PATH").unwrap_or(OsStr::new(PATH)).to_owned();
         if !self.sandbox.is_there() {
             return own;
         }

@@ -10,6 +10,7 @@ use super::{World, is_alive, program};
 use crate::Invocation;
 use crate::mcp::probe;
 use crate::mcp::settings::{Settings, Way};
+use hob_config::environment::Environment;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::{Approval, Grade, Risk};
 
@@ -211,7 +212,10 @@ async fn n6_a_server_gets_nothing_from_hob_but_what_it_is_given() {
     let names: Vec<&str> = environment.strip_prefix(FROM).unwrap().split(' ').collect();
     assert!(["HOME", "NOTES_TOKEN", "PATH"].iter().all(|name| names.contains(name)), "{names:?}");
     // Cargo sets them for whoever runs tests.
-    assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok() && !names.iter().any(|name| name.starts_with("CARGO")));
+    assert!(
+        Environment::of_process().get("CARGO_MANIFEST_DIR").is_some()
+            && !names.iter().any(|name| name.starts_with("CARGO"))
+    );
     insta::assert_snapshot!(world.says("s__ask", json!({})).await, @r#"<MCP server s> ["sampling/createMessage", {"action": "decline"}, {"roots": []}]"#);
     world.stopped().await;
 }
