@@ -1,7 +1,7 @@
 //! Keeps the config that runs, as it was loaded, once a model has answered with it (row A8).
 //!
 //! Never: the file as it is on the disk now, or an error of a turn.
-//! Start at [`keep_up`].
+//! Start at `keep_up`.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! What models were found to refuse, across restarts: a small file beside the database.
 //!
 //! Never: anything that is needed. Without the file each model is asked anew; whoever deletes it makes Hob forget.
-//! Start at [`LearnedFile::open`].
+//! Start at `LearnedFile::open`.
 
 use std::collections::BTreeMap;
 use std::fs;

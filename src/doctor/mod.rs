@@ -1,7 +1,7 @@
 //! `hob doctor`: looks at everything that a Hob needs, and says for each what to do.
 //!
 //! Never: a change of anything, a secret in a finding, or a check that holds up the others. What is wrong is decided in
-//! [`rules`], of facts alone; [`probes`] go and find the facts, where a start does so too by the start's own code.
+//! [`rules`], of facts alone; `probes` go and find the facts, where a start does so too by the start's own code.
 //! Start at [`examine`].
 
 mod probes;

@@ -1,6 +1,6 @@
 //! The tables that follow from the journal: what a step adds to the history, the envelope, the bill and the outbox.
 //!
-//! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
+//! [`rows`] is pure and decides; [`mod@write`] stores, in the transaction of the events themselves.
 
 pub mod agents;
 pub mod attached;

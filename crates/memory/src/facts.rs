@@ -125,7 +125,7 @@ impl Statement for SearchFacts {
     }
 }
 
-/// The facts that go along with a question: current, no rivals, the weightiest first ([`weigh`]).
+/// The facts that go along with a question: current, no rivals, the weightiest first ([`weigh()`]).
 #[derive(Debug, Clone)]
 pub struct RelevantFacts {
     /// Where may be looked: `policy::memory::visible`.

@@ -2,7 +2,7 @@
 //!
 //! A letter can come from anybody and ask to be answered to anybody. So it is the recipients of an answer that count, never
 //! what a letter says of its sender.
-//! Start at [`gate`].
+//! Start at `gate`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

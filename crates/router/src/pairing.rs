@@ -2,7 +2,7 @@
 //! (row C1).
 //!
 //! Never: somebody let in by being first, or by knowing a name. A code is said once, holds an hour, and is kept as a hash.
-//! Start at [`knock`] (a stranger writes) and [`command`] (an owner answers).
+//! Start at `knock` (a stranger writes) and `command` (an owner answers).
 
 pub mod desk;
 pub mod texts;

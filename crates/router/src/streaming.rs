@@ -5,7 +5,7 @@
 //! Before anything else is said in the conversation the draft is taken back, and posted again below it.
 //! Never: a draft that nobody takes away. Which message is one is stored, and what a run leaves behind is looked for at its end,
 //! at the start and in the rounds.
-//! Start at [`Streaming::hear`]; [`Streaming::make_way`] is where it meets the outbox.
+//! Start at `Streaming::hear`; `Streaming::make_way` is where it meets the outbox.
 
 mod desk;
 mod records;

@@ -2,7 +2,7 @@
 //!
 //! Never: a wait where the work is done, a second attempt, or a secret. Who cannot be told is told nothing, and what was lost is
 //! counted.
-//! Start at [`layer`], then [`Exporter`].
+//! Start at `layer`, then [`Exporter`].
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,6 @@
 //! `terminal`: shell commands in the workspace, behind the sandbox's walls, in the foreground or the background.
 //!
-//! What a command may do is judged before it runs ([`judge`]); what it can do is the sandbox's. Its output is gathered in a file
+//! What a command may do is judged before it runs (`judge`); what it can do is the sandbox's. Its output is gathered in a file
 //! of bounded size, and what it started ends with it.
 //!
 //! Never: a secret in its environment, or another person's command in the list.

@@ -2,7 +2,7 @@
 //!
 //! Never: words that anybody said, ids of people or chats, or why a platform or a model refuses: whoever asks has proved
 //! nothing.
-//! Start at [`look`].
+//! Start at `look`.
 
 use std::sync::Arc;
 use std::time::Duration;

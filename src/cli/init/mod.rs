@@ -1,7 +1,7 @@
 //! `hob init`: sets Hob up with the person at the terminal, step by step; or, without questions, from flags.
 //!
 //! Never: a step that is lost by leaving, a file that is overwritten, or a secret on the screen.
-//! Start at [`flow::lead`] (the order of the steps); [`world::World`] and [`asker::Asker`] are the ports.
+//! Start at `flow::lead` (the order of the steps); `world::World` and `asker::Asker` are the ports.
 
 pub mod arguments;
 mod asker;

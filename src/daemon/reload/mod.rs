@@ -4,7 +4,7 @@
 //! it in one step that neither waits nor fails; or leaves everything as it was, and says why. Runs go on with what they began
 //! with.
 //! Never: a part of a config, or a wait of a message for a reload.
-//! Start at [`Reloader::begin`]; [`look`] sees what stands there, [`plan`] says what a change means, [`apply`] does it.
+//! Start at `Reloader::begin`; `look` sees what stands there, `plan` says what a change means, `apply` does it.
 
 mod apply;
 mod canary;

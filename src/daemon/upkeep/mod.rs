@@ -1,6 +1,6 @@
 //! Keeping the house in order beside everything else: rounds of upkeep, the write-ahead log, the disk's room.
 //!
-//! Never: a commit that waits for it longer than [`STEP_MAX`] and what the disk takes. Start at [`keep_up`].
+//! Never: a commit that waits for it longer than [`STEP_MAX`] and what the disk takes. Start at `keep_up`.
 
 pub mod disk;
 pub mod log;

@@ -12,7 +12,7 @@
 //!
 //! Never: a word that counts twice. A call is started in the step that takes its approval in; whatever cuts it off after
 //! that is asked about, and no approval of before stands for it.
-//! Start at [`verdict`]; the words are in [`words`].
+//! Start at `verdict`; the words are in [`words`].
 
 mod keeping;
 pub mod scope;

@@ -2,7 +2,7 @@
 //!
 //! Never: a second rule for it. Who takes an answer in, who draws the buttons and who puts the question somewhere all ask
 //! [`Answerer::of`]; whoever may answer is asked.
-//! Start there; time is [`on_expired`]'s.
+//! Start there; time is `on_expired`'s.
 
 use crate::machine::approval;
 use crate::machine::effect::Effect;

@@ -1,7 +1,7 @@
 //! A run as a fold over its journal: `apply(&mut State, &Event) -> Vec<Effect>`.
 //!
 //! Never: a clock, randomness, I/O, a channel, `async`. What the world knows comes in as an event.
-//! Start here, then [`state`]; what happens after a crash is [`resume`], all of it.
+//! Start here, then [`state`]; what happens after a crash is `resume`, all of it.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 

@@ -1,7 +1,7 @@
 //! What a person would read of what a server sent: bytes to text, HTML to Markdown.
 //!
 //! Never: I/O, a script that is run, or text that a person would not see on the page.
-//! Start at [`html`]; what is left out is in [`hidden`] and [`characters`], what bounds it in [`tree`].
+//! Start at [`html`]; what is left out is in `hidden` and [`characters`], what bounds it in `tree`.
 
 pub mod characters;
 pub mod charset;

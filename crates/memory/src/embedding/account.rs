@@ -2,7 +2,7 @@
 //!
 //! Never: a row for what costs nothing, or whose price nobody knows. The house's vectors are its first owner's to pay for: before
 //! there is one, none are bought.
-//! Start at [`Account::begin`].
+//! Start at `Account::begin`.
 
 use std::sync::Arc;
 

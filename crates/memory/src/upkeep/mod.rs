@@ -1,7 +1,7 @@
 //! Keeps the vectors up: opens the model, reads what it made before, and embeds what has no vector yet.
 //!
 //! Never: a wait of anybody for it. Until it is ready, and whenever it is not, recall goes by words.
-//! Start at [`Upkeep::run`]: [`source`] opens the model, [`fill`] works the backlog off, [`trouble`] is what happens when it
+//! Start at [`Upkeep::run`]: [`source`] opens the model, `fill` works the backlog off, `trouble` is what happens when it
 //! cannot.
 
 mod fill;

@@ -1,7 +1,7 @@
 //! Everything the offline model says.
 //!
 //! Never: a promise that it cannot keep.
-//! Start at [`Words`].
+//! Start at `Words`.
 
 use crate::message::ToolResult;
 use crate::offline::fact::Fact;

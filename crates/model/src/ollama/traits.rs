@@ -1,7 +1,7 @@
 //! What an Ollama's model can do, read from what the server shows of it.
 //!
 //! Never: I/O.
-//! Start at [`Traits::of`].
+//! Start at `Traits::of`.
 
 use std::collections::HashMap;
 

@@ -4,7 +4,7 @@
 //! last time. What it says is a stranger's word, in descriptions, results and errors alike, unless the operator vouches for it.
 //!
 //! Never: a server started before Hob is up, or an answer to what a server asks of Hob.
-//! Start at [`Servers`], then [`server`].
+//! Start at [`Servers`], then `server`.
 
 mod bounded;
 mod child;

@@ -4,7 +4,7 @@
 //! takes the last message only. The answer is what the outbox says, so that whoever hangs up finds it on the page.
 //!
 //! Never: a tool of the client's, or a model of the client's choosing.
-//! Start at [`routes`]; [`request`] is what is asked, [`place`] in which conversation, [`follow`] what comes of it.
+//! Start at [`routes`]; `request` is what is asked, `place` in which conversation, `follow` what comes of it.
 
 mod fault;
 mod follow;

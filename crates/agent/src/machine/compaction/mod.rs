@@ -12,7 +12,7 @@
 //! | the model says that the request is too long | results are cut, messages left out, more of both; then another model |
 //! | the fixed parts alone do not fit | an error at once |
 //!
-//! Nothing leaves the transcript: a [`View`] says what of it is shown. Start at [`before_call`].
+//! Nothing leaves the transcript: a [`View`] says what of it is shown. Start at `before_call`.
 
 pub mod fit;
 pub mod plan;

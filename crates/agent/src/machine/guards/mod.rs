@@ -4,7 +4,7 @@
 //! run, its result is an error. *Break*: the loop ends, and the person is told what was done.
 //!
 //! The steps of row B3 go along: the first warning is the *nudge*; with the first block the model must call a tool to
-//! look around ([`LOOK_AROUND`], else whichever it likes); with the next it must call `ask_human`. A model that does
+//! look around (`LOOK_AROUND`, else whichever it likes); with the next it must call `ask_human`. A model that does
 //! not, or has no such tool, is overruled: the machine asks. Whoever is asked once and circles again is broken off, as
 //! is a run that nobody can be asked for. Anything new that the model finds or does takes it back to the beginning.
 

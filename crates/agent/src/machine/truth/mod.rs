@@ -2,7 +2,7 @@
 //!
 //! A final reply that may claim a deed, in a run whose record has none, is looked at once more by the same model: it
 //! does the deed, writes the reply anew, or says [`KEEP`]. The record decides that the question arises, the model's
-//! own answer what comes of it; the table of [`languages`] only keeps plain talk from costing a second call. A reply in
+//! own answer what comes of it; the table of `languages` only keeps plain talk from costing a second call. A reply in
 //! a language that the table does not know is looked at as well.
 
 mod languages;
