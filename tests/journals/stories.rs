@@ -124,6 +124,7 @@ fn handed_on() -> Vec<Event> {
             text: words.to_owned(),
             ledger: Ledger::default(),
             taint: Taint::from_iter([Source::new(Origin::Web, "https://a.example")]),
+            reached: BTreeMap::new(),
             cost: Money::from_nanos(1_200_000),
         }))
     };

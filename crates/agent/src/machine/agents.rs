@@ -4,7 +4,7 @@
 //! up its lane's permit and its lease, as one that waits for a person: agents never starve behind those who wait for them,
 //! and after a crash there is nothing to be asked about.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +15,9 @@ use crate::machine::event::End;
 use crate::machine::human::unpause;
 use crate::machine::ledger::Ledger;
 use crate::machine::question::Question;
+use crate::machine::reach::Looks;
 use crate::machine::state::{Active, Phase};
-use crate::machine::{approval, tools};
+use crate::machine::{approval, reach, tools};
 use hob_core::domain::agents::{DEPTH_MAX, OPEN_MAX};
 use hob_core::domain::ids::{CallId, RunId, SessionId, SessionKey};
 use hob_core::domain::money::Money;
@@ -49,6 +50,9 @@ pub struct Agent {
     pub persona: Option<String>,
     /// All that it may have called: no more than the run that it works for.
     pub tools: BTreeSet<String>,
+    /// How often it may look outside unasked, once it has read what nobody vouches for.
+    #[serde(default, skip_serializing_if = "Looks::is_usual")]
+    pub looks: Looks,
 }
 
 impl Agent {
@@ -98,6 +102,9 @@ pub struct ChildEnd {
     /// What it had read that nobody vouches for.
     #[serde(default, skip_serializing_if = "Taint::is_clean")]
     pub taint: Taint,
+    /// How often it looked at which site unasked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reached: BTreeMap<String, u32>,
     /// What it cost, with its own agents, as far as prices are known.
     pub cost: Money,
 }
@@ -177,6 +184,7 @@ pub(super) fn on_ended(run: &mut Active, end: &ChildEnd) -> Vec<Effect> {
     // Its report is the result of that call, and was written by whoever read all this.
     end.taint.sources().for_each(|source| approval::on_read(run, (source, &end.text), Some(&call)));
     run.ledger.join(&end.ledger);
+    reach::add(run, &end.reached);
     match &run.phase {
         Phase::Acting(_) => tools::settle(run),
         Phase::Waiting { question: Question::Agents, .. } if !more => {

@@ -93,7 +93,7 @@ pub struct Active {
     /// calls of later ones are meant.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub excused: BTreeMap<String, u32>,
-    /// How often it looked at which site unasked, since it has read anything that nobody vouches for.
+    /// How often it, or an agent that worked for it, looked at which site unasked since it read what nobody vouches for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reached: BTreeMap<String, u32>,
     /// What it has changed in its draft of the workspace, and nobody has settled.

@@ -8,6 +8,7 @@ use crate::machine::accepted::{Accepted, Order};
 use crate::machine::agents::{Agent, ChildEnd, WORDS_CHARS_MAX};
 use crate::machine::batch::Progress;
 use crate::machine::event::{End, Event, Reply, ToolOutcome};
+use crate::machine::reach;
 use crate::machine::state::{Active, Paused, Phase, State};
 use crate::machine::stop::CancelReason;
 use crate::projection::Row;
@@ -127,6 +128,7 @@ fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Sp
         mission: mission.mission.clone(),
         persona: run.persona.as_ref().map(|persona| persona.name.clone()),
         tools: run.tools.keys().filter(|name| *name != ASK_HUMAN).cloned().collect(),
+        looks: reach::handed_down(run, call),
     };
     let accepted = Accepted {
         // The row that is made for it takes its place.
@@ -158,6 +160,7 @@ fn ended(key: &RunKey, (agent, end): (&Agent, &End), step: &Step, after: &State)
         text: cut(text),
         ledger: run.map(|run| run.ledger.clone()).unwrap_or_default(),
         taint: run.map(|run| run.taint.clone()).unwrap_or_default(),
+        reached: run.map(|run| run.reached.clone()).unwrap_or_default(),
         // With that of its own agents: what all of its calls cost is known to the database.
         cost: Money::ZERO,
     }
@@ -257,6 +260,7 @@ pub(crate) async fn lost(tx: &mut Tx, target: &Target<'_>) -> Result<bool, Store
         text: "Nobody knows what it did.".to_owned(),
         ledger: Default::default(),
         taint: Default::default(),
+        reached: Default::default(),
         cost: Money::from_nanos(agents::cost_of(tx, run).await?),
     };
     Ok(hand_over(tx, target, &end).await?.is_some())
@@ -311,4 +315,52 @@ pub async fn stop_one(
         return Ok(());
     }
     signals::add(tx, agent.id, &encode_signal(&Signal::Cancel { reason })?, now).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::begun::Begun;
+    use crate::machine::testkit::{Script, begun, done, finished, says, wants};
+    use hob_core::domain::origin::{Origin, Source, Taint};
+    use hob_core::domain::tools::{Assessment, Risk};
+
+    fn on(run: &mut Script, event: &Event) -> Vec<Change> {
+        let before = run.state.clone();
+        run.on(event.clone());
+        let events = match &run.state {
+            State::Active(active) => active.end().map(|end| Event::Ended(end.clone())),
+            State::Empty | State::Queued(_) | State::Closed(_) => None,
+        };
+        let step = Step { events: events.into_iter().chain([event.clone()]).collect(), effects: Vec::new() };
+        changes(&RunKey { run: RunId(1), session: SessionId(1) }, 9, (&before, &run.state), &step)
+    }
+
+    fn looks(run: &mut Script, call: &str) {
+        let known = Assessment { site: Some("a.example".to_owned()), ..Assessment::usual(Risk::Read) };
+        run.on(Event::Assessed { calls: vec![known] });
+        run.on(wants(&["look"]));
+        run.on(done(call));
+    }
+
+    #[test]
+    fn n6_looks_go_down_with_a_task_and_come_back_with_its_end() {
+        let taint = Taint::from_iter([Source::new(Origin::Web, "https://a.example")]);
+        let mut run = Script::queued();
+        run.on(Event::Begun(Box::new(Begun { taint: taint.clone(), ..begun() })));
+        looks(&mut run, "1.0");
+        run.on(wants(&["spawn_agent"]));
+        let mission = Mission { mission: "You dig.".to_owned(), task: "Dig.".to_owned(), id: "u".to_owned() };
+        let spawned = on(&mut run, &finished("2.0", ToolOutcome::Spawn { mission }));
+        let [Change::Spawn(spawn)] = spawned.as_slice() else { panic!("{spawned:?}") };
+        let looks_left = reach::handed_down(run.run(), &CallId("2.0".to_owned()));
+        assert!(spawn.agent.looks == looks_left && !looks_left.is_usual());
+        let mut worker = Script::fresh();
+        worker.on(Event::Accepted(spawn.accepted.clone()));
+        worker.on(Event::Begun(Box::new(Begun { taint, ..begun() })));
+        looks(&mut worker, "1.0");
+        let ended = on(&mut worker, &says("Dug."));
+        let [Change::Done { end, .. }] = ended.as_slice() else { panic!("{ended:?}") };
+        assert_eq!(end.reached, [("a.example".to_owned(), 1)].into());
+    }
 }

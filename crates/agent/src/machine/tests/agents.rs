@@ -1,5 +1,7 @@
 //! Agents: calls that stay open until a run of their own is over (rows A12, B8, N6; lesson 22).
 
+use std::collections::BTreeMap;
+
 use super::{Script, accepted, answers, asks, begun, crash, done, finished, panic, says, stop, stopped_tool, wants};
 use crate::machine::accepted::Accepted;
 use crate::machine::agents::{Agent, ChildEnd};
@@ -7,6 +9,7 @@ use crate::machine::begun::{Begun, Rules};
 use crate::machine::event::{End, Event, ToolOutcome};
 use crate::machine::ledger::Ledger;
 use crate::machine::policy::{GuardPolicy, Policy};
+use crate::machine::reach::Looks;
 use crate::machine::state::Phase;
 use crate::machine::status::Status;
 use hob_core::domain::agents::Mission;
@@ -28,6 +31,7 @@ pub(crate) fn ended(call: &str, text: &str, end: End) -> Event {
         text: text.to_owned(),
         ledger: Ledger::default(),
         taint: Taint::default(),
+        reached: BTreeMap::new(),
         cost: Money::from_nanos(1_000_000),
     }))
 }
@@ -43,6 +47,7 @@ pub(crate) fn agent(depth: u32) -> Agent {
         mission: "You dig.".to_owned(),
         persona: None,
         tools: ["look".to_owned()].into(),
+        looks: Looks::default(),
     }
 }
 

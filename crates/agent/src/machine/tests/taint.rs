@@ -1,16 +1,19 @@
 //! What a run may do that has listened to words nobody vouches for, and what a dangerous call needs (rows D6, N6).
 
+use super::agents::{agent, ended, spawns};
 use super::{
     ANNA, BEN, Script, accepted, answers, begun, completion, crash, done, finished, presses, principal, says, stop,
     system, wants,
 };
 use crate::machine::accepted::{Accepted, Steered};
+use crate::machine::agents::Agent;
 use crate::machine::approval;
 use crate::machine::asking::{self, Answerer};
 use crate::machine::begun::{Begun, Rules};
-use crate::machine::event::{Event, ToolOutcome};
+use crate::machine::event::{End, Event, ToolOutcome};
 use crate::machine::policy::Policy;
 use crate::machine::question::{Concern, Question};
+use crate::machine::reach;
 use crate::machine::state::Phase;
 use crate::machine::status::Status;
 use crate::machine::step;
@@ -150,6 +153,59 @@ fn n6_a_tainted_run_looks_at_few_pages_in_all_unasked() {
     assert_eq!(told.len(), 16, "{told:?}");
     let mut clean = started(house());
     assert_eq!(looks_at(&mut clean, 1, &["a.example"; 20]).len(), 20, "nobody has told a clean run what to choose");
+}
+
+/// The agent that this call handed a task on to.
+fn agent_of(run: &Script, call: &str) -> Script {
+    let looks = reach::handed_down(run.run(), &CallId(call.to_owned()));
+    let stored = serde_json::to_string(&Agent { looks, ..agent(1) }).unwrap();
+    let agent = Some(Box::new(serde_json::from_str::<Agent>(&stored).unwrap()));
+    let mut worker = Script::fresh();
+    worker.on(Event::Accepted(Accepted { agent, taint: run.run().taint.clone(), ..accepted() }));
+    worker.on(Event::Begun(Box::new(Begun { taint: run.run().taint.clone(), ..house() })));
+    worker
+}
+
+/// It is done, and its looks were the run's.
+fn reports(run: &mut Script, call: &str, worker: &Script) -> Vec<String> {
+    let Event::ChildEnded(mut end) = ended(call, "Looked.", End::Completed) else { unreachable!() };
+    end.reached = worker.run().reached.clone();
+    let stored = serde_json::to_string(&Event::ChildEnded(end)).unwrap();
+    run.on(serde_json::from_str(&stored).unwrap())
+}
+
+fn unasked(told: &[String]) -> usize {
+    told.iter().filter(|said| said.starts_with("run ")).count()
+}
+
+#[test]
+fn n6_agents_of_a_tainted_run_share_its_looks() {
+    let mut run = tainted();
+    assert_eq!(unasked(&looks_at(&mut run, 2, &["evil.example"; 2])), 2);
+    run.on(wants(&["spawn_agent"]));
+    run.check(spawns("3.0"), &["agents"]);
+    let mut worker = agent_of(&run, "3.0");
+    assert_eq!(unasked(&looks_at(&mut worker, 1, &["evil.example"; 4])), 2, "its count goes on from there");
+    assert_eq!(reports(&mut run, "3.0", &worker), ["ask a/one Work"]);
+    run.on(wants(&["spawn_agent", "spawn_agent", "spawn_agent"]));
+    for call in ["4.0", "4.1", "4.2"] {
+        run.on(spawns(call));
+    }
+    // Twelve are left in all, four of a site, none of the one.
+    let mut there = 0;
+    let workers = ["4.0", "4.1", "4.2"].map(|call| (call, agent_of(&run, call)));
+    for ((call, mut worker), share) in workers.into_iter().zip([2, 1, 1]) {
+        let told = looks_at(&mut worker, 1, &["evil.example", "b.example", "b.example", "b.example"]);
+        assert_eq!(unasked(&told), share, "{call}: {told:?}");
+        assert_eq!(concern(&worker).1.reasons.len(), 1);
+        there += share;
+        reports(&mut run, call, &worker);
+    }
+    assert_eq!(there, 4);
+    assert_eq!(run.run().reached, [("b.example".to_owned(), 4), ("evil.example".to_owned(), 4)].into());
+    let sites: Vec<String> = (0..12).map(|number| format!("{number}.example")).collect();
+    let sites: Vec<&str> = sites.iter().map(String::as_str).collect();
+    assert_eq!(unasked(&looks_at(&mut run, 5, &sites)), 8);
 }
 
 #[test]
