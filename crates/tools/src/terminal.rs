@@ -31,7 +31,6 @@ use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
 
 mod job;
 mod judge;
-mod scope;
 mod spool;
 
 /// The longest that a command in the foreground may take, in seconds.

@@ -185,7 +185,7 @@ pub enum Always {
     /// Calls of the tool that are steered by the same arguments.
     #[default]
     SameArguments,
-    /// Calls that run this program, for the same reasons.
+    /// Calls that run this program, for the same reasons: nobody says that any more, but stored journals do.
     Program(String),
     /// Nothing that could be said: it is not offered.
     Never,

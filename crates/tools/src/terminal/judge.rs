@@ -2,7 +2,7 @@
 //! be looked at afterwards.
 
 use crate::desk::Desk;
-use crate::terminal::{Action, Fields, scope};
+use crate::terminal::{Action, Fields};
 use hob_core::domain::tools::{Assessment, Grade, Risk};
 use hob_core::policy::shell::{self, Verdict};
 
@@ -33,7 +33,6 @@ pub(super) fn judge(desk: &Desk, command: &str, fields: &Fields) -> Assessment {
     if network || granted {
         known.risk = known.risk.max(Risk::Send);
     }
-    known.always = scope::of(command);
     known
 }
 

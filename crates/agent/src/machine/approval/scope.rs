@@ -2,9 +2,9 @@
 //!
 //! | the call | then "always" covers |
 //! |---|---|
-//! | runs a program | this program, where it is asked about for the same reasons |
-//! | any other | the very same call |
-//! | cannot be named in a line | nothing: it is not offered |
+//! | can be named in a line | the very same call, where it is asked about for the same reasons |
+//! | ran a program, by an old journal | this program, for the same reasons |
+//! | any other | nothing: it is not offered |
 
 use hob_core::domain::tools::{Always, Assessment};
 use hob_core::policy::arguments::shown::on_one_line;
