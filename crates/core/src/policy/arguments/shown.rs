@@ -3,6 +3,8 @@
 //! A member's place is by the words of its name. That is a courtesy: a name that tells nothing stands among the others, in the
 //! order in which they were written, and what is left out of a long one is said and goes along as a file.
 
+use std::collections::BTreeSet;
+
 use crate::policy::arguments::{Written, parse};
 use crate::policy::invisible::marked;
 
@@ -130,31 +132,43 @@ pub fn shown(written: &str) -> Shown {
         return Shown { text: "(no arguments)".to_owned(), whole: None };
     }
     let (first, rest): (Vec<&Leaf>, Vec<&Leaf>) = leaves.iter().partition(|leaf| leaf.steers);
-    let (mut lines, mut is_cut) = (Vec::new(), false);
-    for (leaves, mut left) in [(first, STEERING_CHARS_MAX), (rest, REST_CHARS_MAX)] {
-        let mut left_out = 0;
-        for leaf in leaves {
-            let whole = line(&leaf.name, &leaf.value);
-            let cut = (whole.chars().count() > left).then(|| line(&leaf.name, &ends(&leaf.value)));
-            is_cut |= cut.is_some();
-            let told = cut.unwrap_or(whole);
-            let chars = told.chars().count();
-            if chars > left.max(HEAD_CHARS + TAIL_CHARS + 2 * NAME_CHARS_MAX) || left == 0 {
-                left_out += 1;
-                continue;
-            }
-            left = left.saturating_sub(chars);
-            lines.push(told);
-        }
-        if left_out > 0 {
-            lines.push(format!("… {left_out} more"));
-        }
+    let (mut lines, left_out) = within(&first, STEERING_CHARS_MAX);
+    if left_out > 0 {
+        lines.push(format!(
+            "NOT SHOWN HERE: {left_out} more that may say to whom, where, when or how much. Read them before you say yes."
+        ));
     }
-    if !is_cut {
-        return Shown { text: lines.join("\n"), whole: None };
+    let (others, more) = within(&rest, REST_CHARS_MAX);
+    lines.extend(others);
+    if more > 0 {
+        lines.push(format!("… {more} more"));
     }
-    let whole: Vec<String> = leaves.iter().map(|leaf| line(&leaf.name, &leaf.value)).collect();
-    Shown { text: lines.join("\n"), whole: Some(whole.join("\n")) }
+    let all: Vec<String> = leaves.iter().map(|leaf| line(&leaf.name, &leaf.value)).collect();
+    let is_whole = all.iter().all(|one| lines.contains(one));
+    Shown { text: lines.join("\n"), whole: (!is_whole).then(|| all.join("\n")) }
+}
+
+/// The lines of these that there is room for, in their order, and how many there is none for. Where not all fit whole, long
+/// values are cut, and short ones go before long ones: nothing long crowds a name or a sum out.
+fn within(leaves: &[&Leaf], chars_max: usize) -> (Vec<String>, usize) {
+    let chars = |line: &String| line.chars().count();
+    let mut lines: Vec<String> = leaves.iter().map(|leaf| line(&leaf.name, &leaf.value)).collect();
+    if lines.iter().map(chars).sum::<usize>() > chars_max {
+        lines = leaves.iter().map(|leaf| line(&leaf.name, &ends(&leaf.value))).collect();
+    }
+    let mut shortest: Vec<usize> = (0..lines.len()).collect();
+    shortest.sort_by_key(|index| chars(&lines[*index]));
+    let mut room = chars_max;
+    let fits = |index: &usize| match room.checked_sub(chars(&lines[*index])) {
+        Some(left) => {
+            room = left;
+            true
+        }
+        None => false,
+    };
+    let fitting: BTreeSet<usize> = shortest.into_iter().take_while(fits).collect();
+    let left_out = lines.len() - fitting.len();
+    (fitting.into_iter().map(|index| std::mem::take(&mut lines[index])).collect(), left_out)
 }
 
 /// All of a call, as one line.
@@ -189,13 +203,6 @@ fn gather(value: &Written, name: String, leaves: &mut Vec<Leaf>) {
         Written::Bare(bare) => leaf(bare.clone()),
         Written::Text(text) => leaf(marked(text)),
         Written::List(items) if items.is_empty() => leaf("(none)".to_owned()),
-        Written::List(items) if items.iter().all(|item| matches!(item, Written::Bare(_) | Written::Text(_))) => {
-            let item = |item: &Written| match item {
-                Written::Bare(text) | Written::Text(text) => marked(text).replace('\n', "⟨U+000A⟩"),
-                Written::List(_) | Written::Object(_) => String::new(),
-            };
-            leaf(items.iter().map(|one| format!("[{}]", item(one))).collect::<Vec<_>>().join(" "));
-        }
         Written::List(items) => {
             for (index, item) in items.iter().enumerate() {
                 gather(item, format!("{name}[{}]", index + 1), leaves);
@@ -259,7 +266,8 @@ mod tests {
         let Shown { text, whole } = shown(&arguments.to_string());
         let text = text.replace(&"x".repeat(290), "X").replace(&"x".repeat(122), "Y");
         insta::assert_snapshot!(text, @"
-        recipients: [eve@evil.example] [a@b]
+        recipients[1]: eve@evil.example
+        recipients[2]: a@b
         body:
           | Dear all,
           | X ⟨… 4588 characters …⟩ Y
@@ -267,6 +275,20 @@ mod tests {
         subject: Hi
         ");
         assert!(whole.unwrap().contains(&"x".repeat(5_000)));
+    }
+
+    #[test]
+    fn d6_nothing_crowds_out_what_steers_and_no_item_passes_for_two() {
+        let long: Vec<String> = (0..9).map(|n| format!(r#""to_{n}": "{}""#, "x".repeat(1_000))).collect();
+        let Shown { text, whole } = shown(&format!(r#"{{{}, "recipient": "eve@evil.example"}}"#, long.join(",")));
+        assert!(text.contains("recipient: eve@evil.example\n"), "{text}");
+        assert!(text.contains("\nNOT SHOWN HERE: 5 more that may say to whom,"), "{text}");
+        assert!(whole.unwrap().contains(&format!("to_8: {}", "x".repeat(1_000))));
+        let many: Vec<String> = (0..300).map(|n| format!("{n}@b.example")).collect();
+        let Shown { text, whole } = shown(&serde_json::json!({ "recipients": many }).to_string());
+        assert!(text.contains("\nNOT SHOWN HERE: 2"), "{text}");
+        assert!(whole.unwrap().contains("recipients[300]: 299@b.example"));
+        assert_eq!(shown(r#"{"to":["a@b] [c@d"]}"#).text, "to[1]: a@b] [c@d");
     }
 
     #[test]
