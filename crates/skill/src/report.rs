@@ -1,6 +1,7 @@
 //! What a skill contains, for whoever is to enable it: what is plain to see, and what is not.
 
 use crate::folder::{Entry, Found};
+use hob_core::policy::invisible;
 
 /// So many lines of the instructions are shown.
 const LINES_SHOWN: usize = 12;
@@ -41,11 +42,11 @@ pub fn hidden(file: &str, text: &str) -> Vec<Hidden> {
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
     let control = c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    // Emoji are written with selectors; what a private sign shows depends on who looks.
+    let is_selector = matches!(c, '\u{fe00}'..='\u{fe0f}');
     control
-        || matches!(u32::from(c),
-            0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F
-            | 0x202A..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFEFF | 0xFFA0 | 0xFFF9..=0xFFFB | 0xE000..=0xF8FF
-            | 0xE0000..=0xE0FFF | 0xF0000..=0x10FFFF)
+        || (invisible::is_invisible(c) && !is_selector)
+        || matches!(u32::from(c), 0xE000..=0xF8FF | 0xF0000..=0x10FFFF)
 }
 
 /// A line for people that cannot do anything to their terminal.

@@ -26,6 +26,7 @@ mod validators;
 
 use crate::domain::capabilities::{Capabilities, Limit, Markup, Unit};
 use crate::domain::inbound::ChannelKind;
+use crate::policy::invisible::is_invisible;
 use crate::render::clean::clean;
 use crate::render::discord::Discord;
 use crate::render::document::{Block, Span};
@@ -130,10 +131,7 @@ fn is_visible(text: &str) -> bool {
 
 /// Whether a reader sees nothing of it.
 fn is_hidden(sign: char) -> bool {
-    sign.is_whitespace()
-        || sign.is_control()
-        || matches!(sign, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
-        || matches!(sign, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{2800}')
+    sign.is_whitespace() || sign.is_control() || is_invisible(sign)
 }
 
 /// What a platform's messages are made with.

@@ -1,14 +1,8 @@
 //! Characters that nobody sees: between letters they carry what only a machine reads.
 
-/// Is it seen by nobody? The joiners are not among them: scripts and emoji need them.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
-}
+use hob_core::policy::invisible::is_invisible;
 
+/// Scripts and emoji need them.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
@@ -22,7 +16,7 @@ pub fn visible(text: &str) -> (String, usize) {
     let mut joined = 0;
     for (at, c) in text.char_indices() {
         joined = if is_joiner(c) { joined + 1 } else { 0 };
-        if is_invisible(c) || joined > 2 {
+        if (is_invisible(c) && !is_joiner(c) && !c.is_whitespace()) || joined > 2 {
             count += usize::from(c != '\u{ad}' && (at > 0 || c != '\u{feff}'));
         } else if !c.is_control() || matches!(c, '\n' | '\t') {
             out.push(c);

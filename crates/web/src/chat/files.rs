@@ -13,6 +13,7 @@ use utoipa_axum::routes;
 use crate::door::visitor::Visitor;
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
+use hob_core::policy::invisible::is_invisible;
 use hob_store::error::StoreError;
 use hob_store::web_chat::{self, Kept};
 use hob_store::{Statement, Tx};
@@ -84,8 +85,7 @@ fn attached(name: &str) -> HeaderValue {
 
 /// Whether a sign leads to another folder, ends a line, or turns round what follows it.
 fn hides(sign: char) -> bool {
-    sign.is_control()
-        || matches!(sign, '/' | '\\' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    sign.is_control() || matches!(sign, '/' | '\\') || is_invisible(sign)
 }
 
 /// Whether a sign stands for itself between quotes.

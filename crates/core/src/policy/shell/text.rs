@@ -1,5 +1,7 @@
 //! Characters that hide what a command does.
 
+use crate::policy::invisible::is_invisible;
+
 /// What the characters of a whole command say against it; none: nothing.
 pub(super) fn hidden(command: &str) -> Option<String> {
     let mut before = ' ';
@@ -22,14 +24,6 @@ pub(super) fn hidden(command: &str) -> Option<String> {
 /// Marks and overrides of the direction: what is shown is not what is run.
 fn turns(c: char) -> bool {
     matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-}
-
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{00AD}' | '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
-        | '\u{200B}'..='\u{200D}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2065}' | '\u{206A}'..='\u{206F}'
-        | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
-        | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
 /// Pictures are put together with a joiner or a selector; within a word of letters these have no business.
