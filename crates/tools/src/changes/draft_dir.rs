@@ -12,6 +12,7 @@ use crate::changes::keep::Keeping;
 use crate::changes::look::{Closeness, Layer, Locked, Look};
 use crate::changes::record::{self, DRAFT, Record, State};
 use crate::changes::set::ChangeSet;
+use crate::changes::summary::path_shown;
 use crate::changes::undo::Undoing;
 use crate::changes::{ChangesError, DraftOf, Kept, Place, Undone, io, remove};
 use crate::sandbox::spec::Overlay;
@@ -95,6 +96,11 @@ impl DraftDir {
         self.record.roots.iter().enumerate().map(overlay).collect()
     }
 
+    /// A path of it, for people.
+    pub(super) fn shown(&self, root: usize, path: &Path) -> String {
+        path_shown(&self.record.roots, root, path)
+    }
+
     pub(super) fn dir(&self) -> &Path {
         &self.place.dir
     }
@@ -112,7 +118,7 @@ impl DraftDir {
     }
 
     pub(super) fn looked(&self, closeness: Closeness) -> Result<(ChangeSet, Locked), ChangesError> {
-        let mut look = Look::new(self.start()?, closeness);
+        let mut look = Look::new(self.start()?, closeness, &self.record.roots);
         for (root, lower) in self.record.roots.iter().enumerate() {
             look.look(&Layer { root, upper: &self.layer(root, "upper"), lower })?;
         }

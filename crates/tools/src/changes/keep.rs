@@ -18,7 +18,6 @@ use crate::changes::ground::{Ground, Grounds, step};
 use crate::changes::look::Closeness;
 use crate::changes::record::{self, Act, Entry, MANIFEST, Manifest, Old, PLACED, Placed, State};
 use crate::changes::set::{Before, Change, ChangeSet, Now};
-use crate::changes::summary::path_shown;
 use crate::changes::{ChangesError, Kept, LeftOut, Place, UNDO_BYTES_MAX, errno, sweep};
 
 pub(super) const CHANGED: &str = "it was changed in the workspace meanwhile";
@@ -139,7 +138,7 @@ fn settle(
     let (mut placed, mut changes) = (Placed::new(), 0);
     for (index, entry) in manifest.entries.iter().enumerate().rev() {
         if let Some(why) = left[index] {
-            manifest.left_out.push(LeftOut { path: path_shown(&entry.path), why: why.to_owned() });
+            manifest.left_out.push(LeftOut { path: draft.shown(entry.root, &entry.path), why: why.to_owned() });
             continue;
         }
         changes += u32::from(!matches!(entry.act, Act::Open));
@@ -171,7 +170,7 @@ fn planned(draft: &DraftDir, set: &ChangeSet) -> Result<Manifest, ChangesError> 
     let mut opened = Opened::new(draft)?;
     for change in &set.changes {
         let mut leave = |why: &str| {
-            manifest.left_out.push(LeftOut { path: path_shown(&change.path), why: why.to_owned() });
+            manifest.left_out.push(LeftOut { path: draft.shown(change.root, &change.path), why: why.to_owned() });
         };
         if blocked.is_some_and(|folder| folder.root == change.root && change.path.starts_with(&folder.path)) {
             leave(NO_FOLDER);

@@ -133,12 +133,14 @@ const ENDINGS: [(&str, &str); 9] = [
     ("timer", "it is run by the system"),
 ];
 
-/// Why this runs later by itself; none: nothing says so.
-pub(super) fn why(change: &Change) -> Option<&'static str> {
+/// Why this runs later by itself, where it lies on the machine; none: nothing says so.
+pub(super) fn why(change: &Change, place: &Path) -> Option<&'static str> {
     if !matches!(change.now, Now::File { .. } | Now::Link { .. }) {
         return None;
     }
-    named(&change.path).or_else(|| {
+    // A link in the place of a folder stands for all that is in it.
+    let within = matches!(change.now, Now::Link { .. }).then(|| named(&place.join("a file"))).flatten();
+    within.or_else(|| named(place)).or_else(|| {
         let was = matches!(change.before, Before::File { .. }) && change.mode_before & 0o111 != 0;
         match (matches!(change.now, Now::File { .. }) && change.mode & 0o111 != 0, was) {
             (true, true) => Some("it can be run, and is another than it was"),

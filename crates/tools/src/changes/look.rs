@@ -18,7 +18,7 @@ use crate::changes::look::content::Reading;
 use crate::changes::set::{Before, Change, ChangeSet, Content, MODE_BITS, Now};
 use crate::changes::{ChangesError, errno};
 
-mod content;
+pub(super) mod content;
 
 /// How many files and folders are looked at.
 pub const ENTRIES_MAX: u64 = 400_000;
@@ -151,9 +151,9 @@ impl Drop for Locked {
 }
 
 impl Look {
-    pub(super) fn new(start: Instant, closeness: Closeness) -> Self {
+    pub(super) fn new(start: Instant, closeness: Closeness, roots: &[PathBuf]) -> Self {
         let reading = Reading::new(closeness);
-        let set = ChangeSet::default();
+        let set = ChangeSet { roots: roots.to_vec(), changes: Vec::new() };
         Self { entries: 0, paths: 0, counted: 0, reading, start, set, locked: Locked::default() }
     }
 

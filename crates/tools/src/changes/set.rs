@@ -143,6 +143,8 @@ impl Change {
 /// Everything that a draft changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeSet {
+    /// The draft's roots; the first is the workspace.
+    pub roots: Vec<PathBuf>,
     /// The changes, by root and path: a folder comes before what is in it.
     pub changes: Vec<Change>,
 }

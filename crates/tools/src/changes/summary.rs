@@ -1,13 +1,16 @@
 //! A change set in words for the person who is asked about it. Pure; whatever names and contents are, the words stay few, on
 //! their lines, and show every character that hides or turns text.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::changes::later;
+use crate::changes::look::content::TEXT_BYTES_MAX;
 use crate::changes::set::{Before, Change, ChangeSet, Content, Now};
 use hob_core::domain::draft::Draft;
+use hob_core::policy::invisible::is_invisible;
 
 /// How many characters of a change set are told.
 struct Bounds {
@@ -34,72 +37,173 @@ impl ChangeSet {
     /// The changes in words.
     #[must_use]
     pub fn summary(&self, number: u32) -> Draft {
-        let later: Vec<(&Change, &str)> =
-            self.changes.iter().filter_map(|change| later::why(change).map(|why| (change, why))).collect();
+        let words = Words { roots: &self.roots, bounds: &SHOWN };
+        let later = || self.changes.iter().filter_map(|change| words.later(change).map(|why| (change, why)));
         let mut runs_later: Vec<String> =
-            later.iter().take(LATER_MAX).map(|(change, why)| format!("{}: {why}", path_shown(&change.path))).collect();
-        if later.len() > LATER_MAX {
-            runs_later.push(format!("… and {} more", later.len() - LATER_MAX));
+            later().take(LATER_MAX).map(|(change, why)| format!("{}: {why}", words.path(change))).collect();
+        let more = later().skip(LATER_MAX).count();
+        if more > 0 {
+            runs_later.push(format!("… and {more} more"));
         }
         let changes = u32::try_from(self.changes.len()).unwrap_or(u32::MAX);
-        let (shown, whole) = (told(self, &SHOWN), told(self, &WHOLE));
+        let (shown, whole) = (words.told(self), Words { bounds: &WHOLE, ..words }.told(self));
         let whole = (whole != shown).then_some(whole);
         Draft { number, digest: self.digest(), changes, shown, whole, runs_later }
     }
 }
 
-/// A path on one line.
-pub(super) fn path_shown(path: &Path) -> String {
-    path_told(path, &SHOWN)
+/// A path on one line: in the workspace as it is named there, anywhere else in full.
+pub(super) fn path_shown(roots: &[PathBuf], root: usize, path: &Path) -> String {
+    Words { roots, bounds: &SHOWN }.path_in(root, path)
 }
 
-fn path_told(path: &Path, bounds: &Bounds) -> String {
-    if path.as_os_str().is_empty() {
-        return "the workspace itself".to_owned();
-    }
-    ends(&safe_bytes(path.as_os_str().as_bytes()), bounds.path)
+/// What is said of a set of changes.
+#[derive(Clone, Copy)]
+struct Words<'a> {
+    roots: &'a [PathBuf],
+    bounds: &'a Bounds,
 }
 
-fn told(set: &ChangeSet, bounds: &Bounds) -> String {
-    let mut text = counts(set);
-    // What steers comes first.
-    let (first, rest): (Vec<&Change>, Vec<&Change>) =
-        set.changes.iter().partition(|change| later::why(change).is_some() || change.conflicts);
-    let all: Vec<&Change> = first.into_iter().chain(rest).collect();
-    let mut listed = 0;
-    let mut list = String::new();
-    for change in &all {
-        let line = line(change, bounds);
-        if list.chars().count() + line.chars().count() + 1 > bounds.list {
-            break;
+impl Words<'_> {
+    fn place(&self, root: usize, path: &Path) -> PathBuf {
+        self.roots.get(root).map_or_else(|| path.to_owned(), |root| root.join(path))
+    }
+
+    fn path_in(&self, root: usize, path: &Path) -> String {
+        let told = match (root, path.as_os_str().is_empty()) {
+            (0, true) => return "the workspace itself".to_owned(),
+            (0, false) => path.to_owned(),
+            // A path that is joined with nothing ends in a slash.
+            (_, true) => self.roots.get(root).cloned().unwrap_or_default(),
+            (_, false) => self.place(root, path),
+        };
+        ends(&safe_bytes(told.as_os_str().as_bytes()), self.bounds.path)
+    }
+
+    fn path(&self, change: &Change) -> String {
+        self.path_in(change.root, &change.path)
+    }
+
+    fn link(&self, target: &OsStr) -> String {
+        ends(&safe_bytes(target.as_bytes()), self.bounds.path)
+    }
+
+    /// Why it runs later by itself: the folders above a root say that as well.
+    fn later(&self, change: &Change) -> Option<&'static str> {
+        later::why(change, &self.place(change.root, &change.path))
+    }
+
+    fn told(&self, set: &ChangeSet) -> String {
+        let bounds = self.bounds;
+        let mut text = counts(set);
+        // What steers comes first.
+        let (first, rest): (Vec<&Change>, Vec<&Change>) =
+            set.changes.iter().partition(|change| self.later(change).is_some() || change.conflicts);
+        let all: Vec<&Change> = first.into_iter().chain(rest).collect();
+        let mut listed = 0;
+        let mut list = String::new();
+        for change in &all {
+            let line = self.line(change);
+            if list.chars().count() + line.chars().count() + 1 > bounds.list {
+                break;
+            }
+            list.push('\n');
+            list.push_str(&line);
+            listed += 1;
         }
-        list.push('\n');
-        list.push_str(&line);
-        listed += 1;
-    }
-    text.push_str(&list);
-    if listed < all.len() {
-        // A String takes whatever is written to it.
-        write!(text, "\n… and {} more that are not listed here", all.len() - listed).unwrap_or_default();
-    }
-    let has_content = |change: &&&Change| match &change.content {
-        Content::Hidden => false,
-        Content::Diff(text) | Content::Text(text) => !text.is_empty(),
-    };
-    let mut left = all.iter().filter(has_content).count();
-    for change in all.iter().filter(has_content) {
-        let content = content(change, bounds);
-        if text.chars().count() + content.chars().count() + 80 > bounds.all {
-            break;
+        text.push_str(&list);
+        if listed < all.len() {
+            // A String takes whatever is written to it.
+            write!(text, "\n… and {} more that are not listed here", all.len() - listed).unwrap_or_default();
         }
-        text.push_str("\n\n");
-        text.push_str(&content);
-        left -= 1;
+        let has_content = |change: &&&Change| match &change.content {
+            Content::Hidden => false,
+            Content::Diff(text) | Content::Text(text) => !text.is_empty(),
+        };
+        let mut left = all.iter().filter(has_content).count();
+        for change in all.iter().filter(has_content) {
+            let content = self.content(change);
+            if text.chars().count() + content.chars().count() + 80 > bounds.all {
+                break;
+            }
+            text.push_str("\n\n");
+            text.push_str(&content);
+            left -= 1;
+        }
+        if left > 0 {
+            write!(text, "\n\n… the contents of {left} more are not shown here").unwrap_or_default();
+        }
+        text
     }
-    if left > 0 {
-        write!(text, "\n\n… the contents of {left} more are not shown here").unwrap_or_default();
+
+    /// One change on one line.
+    fn line(&self, change: &Change) -> String {
+        let (verb, path) = (verb(change), self.path(change));
+        let mut line = format!("{verb} {path}");
+        let more = match (&change.now, &change.before) {
+            (Now::Gone, Before::Folder { holds }) => format!(", a folder with {holds} in it"),
+            (Now::Gone, Before::Link { target }) => format!(", a link to {}", self.link(target)),
+            (Now::Link { target }, _) => format!(", a link to {}{}", self.link(target), way_out(target)),
+            (Now::Folder, Before::Folder { .. }) => format!(", mode {:03o} → {:03o}", change.mode_before, change.mode),
+            (Now::Folder, before) => format!(", a folder{}", in_place(before)),
+            (Now::Special { what }, _) => format!(", {what}: it is not kept"),
+            (Now::File { size, hash }, before) => {
+                let mut more = format!(", {size} bytes");
+                match before {
+                    Before::File { size: old } if old != size => write!(more, " instead of {old}").unwrap_or_default(),
+                    Before::File { .. } => {}
+                    other => more.push_str(in_place(other)),
+                }
+                let is_long = *size > TEXT_BYTES_MAX && change.content != Content::Hidden;
+                if is_long {
+                    write!(more, ", of which {TEXT_BYTES_MAX} are shown at most").unwrap_or_default();
+                }
+                if let Some(hash) = hash.as_ref().filter(|_| is_long || change.content == Content::Hidden) {
+                    write!(more, ", SHA-256 {hash}").unwrap_or_default();
+                }
+                if matches!(before, Before::File { .. }) && change.mode != change.mode_before {
+                    write!(more, ", mode {:03o} → {:03o}", change.mode_before, change.mode).unwrap_or_default();
+                }
+                more
+            }
+            (Now::Gone, _) => String::new(),
+        };
+        line.push_str(&more);
+        if let Some(why) = self.later(change) {
+            write!(line, " ({why})").unwrap_or_default();
+        }
+        if change.conflicts {
+            line.push_str(" (it was changed in the workspace meanwhile, so this is not kept)");
+        }
+        line
     }
-    text
+
+    /// What is in a file, or is different in it.
+    fn content(&self, change: &Change) -> String {
+        let bounds = self.bounds;
+        let (text, mark) = match &change.content {
+            Content::Hidden => return String::new(),
+            Content::Diff(text) => (text, ""),
+            Content::Text(text) => (text, "+"),
+        };
+        let lines: Vec<String> = text.lines().map(|line| format!("{mark}{}", ends(&safe(line), bounds.line))).collect();
+        let whole = lines.iter().map(|line| line.chars().count() + 1).sum::<usize>();
+        let name = self.path(change);
+        if whole <= bounds.content {
+            return format!("{name}:\n{}", lines.join("\n"));
+        }
+        // Head and tail, line by line in turn, while there is room.
+        let (mut head, mut tail, mut room) = (0, 0, bounds.content);
+        while head + tail < lines.len() {
+            let next = if head <= tail { &lines[head] } else { &lines[lines.len() - 1 - tail] };
+            let Some(less) = room.checked_sub(next.chars().count() + 1) else { break };
+            room = less;
+            if head <= tail { head += 1 } else { tail += 1 }
+        }
+        let left_out = lines.len() - head - tail;
+        let (head, tail) = (lines[..head].join("\n"), lines[lines.len() - tail..].join("\n"));
+        format!("{name}:\n{head}\n… {left_out} lines are left out …\n{tail}")
+    }
 }
 
 /// How many of each kind.
@@ -120,44 +224,6 @@ fn counts(set: &ChangeSet) -> String {
     if some.is_empty() { "Nothing is changed".to_owned() } else { format!("Files and folders: {}", some.join(", ")) }
 }
 
-/// One change on one line.
-fn line(change: &Change, bounds: &Bounds) -> String {
-    let (verb, path) = (verb(change), path_told(&change.path, bounds));
-    let mut line = format!("{verb} {path}");
-    let more = match (&change.now, &change.before) {
-        (Now::Gone, Before::Folder { holds }) => format!(", a folder with {holds} in it"),
-        (Now::Gone, Before::Link { target }) => format!(", a link to {}", path_told(Path::new(target), bounds)),
-        (Now::Link { target }, _) => format!(", a link to {}{}", path_told(Path::new(target), bounds), way_out(target)),
-        (Now::Folder, Before::Folder { .. }) => format!(", mode {:03o} → {:03o}", change.mode_before, change.mode),
-        (Now::Folder, before) => format!(", a folder{}", in_place(before)),
-        (Now::Special { what }, _) => format!(", {what}: it is not kept"),
-        (Now::File { size, hash }, before) => {
-            let mut more = format!(", {size} bytes");
-            match before {
-                Before::File { size: old } if old != size => write!(more, " instead of {old}").unwrap_or_default(),
-                Before::File { .. } => {}
-                other => more.push_str(in_place(other)),
-            }
-            if let (Content::Hidden, Some(hash)) = (&change.content, hash) {
-                write!(more, ", SHA-256 {hash}").unwrap_or_default();
-            }
-            if matches!(before, Before::File { .. }) && change.mode != change.mode_before {
-                write!(more, ", mode {:03o} → {:03o}", change.mode_before, change.mode).unwrap_or_default();
-            }
-            more
-        }
-        (Now::Gone, _) => String::new(),
-    };
-    line.push_str(&more);
-    if let Some(why) = later::why(change) {
-        write!(line, " ({why})").unwrap_or_default();
-    }
-    if change.conflicts {
-        line.push_str(" (it was changed in the workspace meanwhile, so this is not kept)");
-    }
-    line
-}
-
 fn in_place(before: &Before) -> &'static str {
     match before {
         Before::Nothing => "",
@@ -176,36 +242,10 @@ fn verb(change: &Change) -> &'static str {
     }
 }
 
-fn way_out(target: &std::ffi::OsStr) -> &'static str {
+fn way_out(target: &OsStr) -> &'static str {
     let path = Path::new(target);
     let leaves = path.is_absolute() || path.components().any(|part| part == std::path::Component::ParentDir);
     if leaves { " (it may lead out of the workspace)" } else { "" }
-}
-
-/// What is in a file, or is different in it.
-fn content(change: &Change, bounds: &Bounds) -> String {
-    let (text, mark) = match &change.content {
-        Content::Hidden => return String::new(),
-        Content::Diff(text) => (text, ""),
-        Content::Text(text) => (text, "+"),
-    };
-    let lines: Vec<String> = text.lines().map(|line| format!("{mark}{}", ends(&safe(line), bounds.line))).collect();
-    let whole = lines.iter().map(|line| line.chars().count() + 1).sum::<usize>();
-    let name = path_told(&change.path, bounds);
-    if whole <= bounds.content {
-        return format!("{name}:\n{}", lines.join("\n"));
-    }
-    // Head and tail, line by line in turn, while there is room.
-    let (mut head, mut tail, mut room) = (0, 0, bounds.content);
-    while head + tail < lines.len() {
-        let next = if head <= tail { &lines[head] } else { &lines[lines.len() - 1 - tail] };
-        let Some(less) = room.checked_sub(next.chars().count() + 1) else { break };
-        room = less;
-        if head <= tail { head += 1 } else { tail += 1 }
-    }
-    let left_out = lines.len() - head - tail;
-    let (head, tail) = (lines[..head].join("\n"), lines[lines.len() - tail..].join("\n"));
-    format!("{name}:\n{head}\n… {left_out} lines are left out …\n{tail}")
 }
 
 /// Head and tail of one line.
@@ -234,19 +274,11 @@ fn safe_bytes(bytes: &[u8]) -> String {
 /// Text in which what hides or turns text is spelt out.
 fn safe(text: &str) -> String {
     text.chars().fold(String::new(), |mut safe, c| {
-        if c.is_control() && c != '\t' || hides(c) {
+        if c.is_control() && c != '\t' || is_invisible(c) {
             write!(safe, "\\u{{{:x}}}", u32::from(c)).unwrap_or_default();
         } else {
             safe.push(c);
         }
         safe
     })
-}
-
-fn hides(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }

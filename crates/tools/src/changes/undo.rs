@@ -16,7 +16,6 @@ use crate::changes::keep::{Did, set_folder_mode, unmake};
 use crate::changes::record::{
     self, Act, Entry, MANIFEST, Manifest, Old, PLACED, Placed, REFUSED, RESTORED, Record, Restored, State,
 };
-use crate::changes::summary::path_shown;
 use crate::changes::sweep::all;
 use crate::changes::{ChangesError, LeftOut, Place, Undone, errno};
 
@@ -74,14 +73,16 @@ pub(super) fn finish(draft: &mut DraftDir, now: Timestamp) -> Result<Undone, Cha
         step()?;
         match back.entry(index, entry)? {
             Did::Done => changes += u32::from(!matches!(entry.act, Act::Open)),
-            Did::Left(why) => left_out.push(LeftOut { path: path_shown(&entry.path), why: why.to_owned() }),
+            Did::Left(why) => {
+                left_out.push(LeftOut { path: draft.shown(entry.root, &entry.path), why: why.to_owned() })
+            }
         }
     }
     for entry in manifest.entries.iter().rev() {
         step()?;
         let mode = match entry.act {
             Act::Mode { .. } if !back.has_mode(entry)? => {
-                left_out.push(LeftOut { path: path_shown(&entry.path), why: SINCE.to_owned() });
+                left_out.push(LeftOut { path: draft.shown(entry.root, &entry.path), why: SINCE.to_owned() });
                 changes -= 1;
                 continue;
             }

@@ -11,14 +11,14 @@ use crate::changes::look::{Bound, Closeness, READ_BYTES_MAX};
 use crate::changes::set::{Content, hex};
 use crate::changes::{ChangesError, io};
 
-/// A file that is longer is not shown as text.
-const TEXT_BYTES_MAX: u64 = 64 << 10;
-/// A text of more lines is not compared line by line.
+/// So much of a text is shown at most.
+pub(in crate::changes) const TEXT_BYTES_MAX: u64 = PIECE as u64;
+/// More lines between the first and the last difference are not searched for what has stayed.
 const LINES_MAX: usize = 2_000;
 /// All texts that are kept to be shown are at most so long.
-const SHOWN_BYTES_MAX: usize = 256 << 10;
+const SHOWN_BYTES_MAX: usize = 8 << 20;
 /// How much is read at once.
-const PIECE: usize = 128 << 10;
+const PIECE: usize = 1 << 20;
 
 /// How much was read, and what is to be known.
 pub(super) struct Reading {
@@ -75,25 +75,24 @@ impl Reading {
             return Ok((None, Content::Hidden));
         }
         self.count(size)?;
-        let (mut file, mut hasher, mut length) = (opened(new)?, Sha256::new(), 0);
+        let (mut file, mut hasher, mut head) = (opened(new)?, Sha256::new(), None);
         loop {
             let count = fill(&mut file, &mut self.pieces.0)?;
-            hasher.update(&self.pieces.0[..count]);
-            length += count;
+            let piece = &self.pieces.0[..count];
+            hasher.update(piece);
+            head.get_or_insert_with(|| text(piece).map(str::to_owned));
             if count < PIECE {
                 break;
             }
         }
-        // What fits one piece is still in it.
-        let text = if size <= TEXT_BYTES_MAX { text(&self.pieces.0[..length.min(PIECE)]) } else { None };
-        let content = match (text.map(str::to_owned), old) {
-            (Some(new), Some((old, size))) if size <= TEXT_BYTES_MAX => {
-                self.count(size)?;
+        let content = match (head.flatten(), old) {
+            (Some(new), Some((old, size))) => {
+                self.count(size.min(TEXT_BYTES_MAX))?;
                 let count = fill(&mut opened(old)?, &mut self.pieces.1)?;
-                self::text(&self.pieces.1[..count]).map_or(Content::Hidden, |old| compared(old, &new))
+                text(&self.pieces.1[..count]).map_or(Content::Hidden, |old| Content::Diff(compared(old, &new)))
             }
             (Some(new), None) => Content::Text(new),
-            _ => Content::Hidden,
+            (None, _) => Content::Hidden,
         };
         Ok((Some(hex(&hasher.finalize())), self.within(content)))
     }
@@ -133,14 +132,37 @@ fn fill(file: &mut File, piece: &mut [u8]) -> Result<usize, ChangesError> {
     Ok(count)
 }
 
+/// The bytes as text, if they are; of a text that goes on the last character may be halved.
 fn text(bytes: &[u8]) -> Option<&str> {
-    if bytes.contains(&0) { None } else { std::str::from_utf8(bytes).ok() }
+    let chunk = bytes.utf8_chunks().next()?;
+    let is_whole = chunk.invalid().is_empty();
+    let is_cut = bytes.len() == PIECE && bytes.len() - chunk.valid().len() < 4;
+    ((is_whole || is_cut) && !bytes.contains(&0)).then(|| chunk.valid())
 }
 
-fn compared(old: &str, new: &str) -> Content {
-    if old.lines().count().max(new.lines().count()) > LINES_MAX {
-        return Content::Hidden;
+/// The differences, line by line.
+fn compared(old: &str, new: &str) -> String {
+    let (was, is): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    if was.len().max(is.len()) <= LINES_MAX {
+        return unified(&was, &is);
     }
-    let diff = TextDiff::from_lines(old, new);
-    Content::Diff(diff.unified_diff().context_radius(2).missing_newline_hint(true).to_string())
+    let same = was.iter().zip(&is).take_while(|(was, is)| was == is).count();
+    let (was, is) = (&was[same..], &is[same..]);
+    let after = was.iter().rev().zip(is.iter().rev()).take_while(|(was, is)| was == is).count();
+    let (was, is) = (&was[..was.len() - after], &is[..is.len() - after]);
+    let mut text = format!("(lines counted from line {} on)\n", same + 1);
+    if was.len().max(is.len()) <= LINES_MAX {
+        return text + &unified(was, is);
+    }
+    for (mark, line) in was.iter().map(|line| ('-', line)).chain(is.iter().map(|line| ('+', line))) {
+        text.push(mark);
+        text.push_str(line.trim_end_matches('\n'));
+        text.push('\n');
+    }
+    text
+}
+
+fn unified(was: &[&str], is: &[&str]) -> String {
+    let diff = TextDiff::configure().newline_terminated(true).diff_slices(was, is);
+    diff.unified_diff().context_radius(2).missing_newline_hint(true).to_string()
 }

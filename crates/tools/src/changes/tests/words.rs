@@ -123,6 +123,63 @@ fn change() -> impl Strategy<Value = Change> {
     )
 }
 
+fn set(changes: Vec<Change>) -> ChangeSet {
+    ChangeSet { changes, ..ChangeSet::default() }
+}
+
+#[test]
+fn d6_what_lies_beside_the_workspace_is_told_by_its_whole_path() {
+    let roots = ["/srv/work", "/home/x/.config/autostart", "/home/x/bin"].map(PathBuf::from).to_vec();
+    let made = |root, path: &str, now| Change { root, path: path.into(), mode: 0o644, now, ..Change::blank() };
+    let file = || Now::File { size: 2, hash: None };
+    let changes = vec![
+        made(0, "notes.txt", file()),
+        made(0, ".git", Now::Link { target: "elsewhere".into() }),
+        made(1, "notes.txt", file()),
+        made(1, "", Now::Folder),
+        made(2, ".bashrc", file()),
+        made(2, "b\u{202e}.txt", file()),
+    ];
+    let draft = ChangeSet { roots, changes }.summary(1);
+    insta::assert_snapshot!(draft.shown, @r"
+    Files and folders: 6 made
+    + .git, a link to elsewhere (git runs what it says)
+    + /home/x/.config/autostart/notes.txt, 2 bytes (it is run when somebody logs in)
+    + /home/x/bin/.bashrc, 2 bytes (a shell reads it when it starts)
+    + notes.txt, 2 bytes
+    + /home/x/.config/autostart, a folder
+    + /home/x/bin/b\u{202e}.txt, 2 bytes
+    ");
+    assert_eq!(draft.runs_later.len(), 3);
+    assert_eq!(draft.runs_later[1], "/home/x/.config/autostart/notes.txt: it is run when somebody logs in");
+}
+
+#[test]
+fn d6_a_long_text_is_shown_as_far_as_there_is_room() {
+    let house = House::new();
+    let line = |number: u32| format!("line {number} of a long text that is longer than anybody reads\n");
+    let text: String = (0..5_000).map(line).collect();
+    house.write("log.txt", &text);
+    let changed = text.replace("line 3000 of", "line three thousand of");
+    let endless = "more and more\n".repeat(200_000);
+    let after = Tree::of(&house.root())
+        .with("log.txt", file(0o644, &changed))
+        .with("endless.txt", file(0o644, &endless))
+        .with("other.txt", file(0o644, &text));
+    let draft = house.draft(1, &after).look().unwrap().summary(1);
+    let whole = draft.whole.unwrap();
+    for told in [&draft.shown, &whole] {
+        assert!(told.contains("-line 3000 of") && told.contains("+line three thousand of"), "{told}");
+        assert!(told.contains("endless.txt, 2800000 bytes, of which 1048576 are shown at most, SHA-256 "), "{told}");
+        assert!(told.contains("+more and more\n… ") && told.contains(" lines are left out …"), "{told}");
+    }
+    assert!(whole.contains("+line 100 of"), "{whole}");
+    // What has nothing in common is not searched for it.
+    let after = Tree::of(&house.root()).with("log.txt", file(0o644, &text.replace("line", "row")));
+    let all = house.draft(2, &after).look().unwrap().summary(1).whole.unwrap();
+    assert!(all.contains("log.txt:\n(lines counted from line 1 on)\n-line 0 of"), "{all}");
+}
+
 #[test]
 fn d6_what_a_question_about_changes_leaves_out_is_told_whole_beside_it() {
     let file = |number: usize| Change {
@@ -131,15 +188,15 @@ fn d6_what_a_question_about_changes_leaves_out_is_told_whole_beside_it() {
         content: Content::Text("x\n".to_owned()),
         ..Change::blank()
     };
-    let few = ChangeSet { changes: vec![file(0)] }.summary(1);
+    let few = set(vec![file(0)]).summary(1);
     assert_eq!(few.whole, None, "{}", few.shown);
-    let many = ChangeSet { changes: (0..200).map(file).collect() }.summary(1);
+    let many = set((0..200).map(file).collect()).summary(1);
     assert!(many.shown.contains("more that are not listed here"), "{}", many.shown);
     let whole = many.whole.unwrap();
     assert!((0..200).all(|number| whole.contains(&format!("f{number:03}:\n+x"))), "{whole}");
     let lines: String = (0..400).map(|line| format!("{line}\n")).collect();
     let long = Change { content: Content::Text(lines), ..file(1) };
-    let long = ChangeSet { changes: vec![long] }.summary(1);
+    let long = set(vec![long]).summary(1);
     assert!(!long.shown.contains("+200\n") && long.whole.unwrap().contains("+200\n"));
 }
 
@@ -148,7 +205,7 @@ proptest! {
 
     #[test]
     fn whatever_it_is_the_words_are_few_and_plain(changes in prop::collection::vec(change(), 0..60)) {
-        let draft = ChangeSet { changes }.summary(1);
+        let draft = set(changes).summary(1);
         prop_assert!(draft.shown.chars().count() <= SHOWN_CHARS_MAX + 100, "{}", draft.shown.chars().count());
         prop_assert!(draft.runs_later.iter().all(|line| line.chars().count() < 300) && draft.runs_later.len() < 20);
         for c in draft.shown.chars().chain(draft.runs_later.iter().flat_map(|line| line.chars())) {
