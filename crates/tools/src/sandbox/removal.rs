@@ -1,18 +1,20 @@
 //! Deletes a folder that somebody else has filled: however deep it is, however much lies in it.
 //!
 //! Nothing here calls itself, and no path is put together: what lies in a folder of the heap is moved up to its top, one folder at
-//! a time. Two folders are open at most.
+//! a time. Two folders are open at most, names are taken one by one, and a step is short. So whatever was made, neither stack,
+//! memory, files nor time of this process can be used up by it, and it needs no process of its own.
 //!
 //! Never: a symbolic link is followed.
 //! Start at [`Removal::of`].
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 /// So many things are deleted in one go.
 const AT_ONCE: usize = 20_000;
@@ -37,7 +39,7 @@ impl Removal {
     /// # Errors
     /// When something in it cannot be deleted.
     pub fn go_on(&mut self) -> io::Result<bool> {
-        let top = match openat(CWD, &self.path, FOLDER, Mode::empty()) {
+        let top = match opened(CWD, self.path.as_path()) {
             Ok(top) => top,
             Err(Errno::NOENT) => return Ok(true),
             Err(error) => return Err(error.into()),
@@ -114,15 +116,19 @@ fn unlink(at: &OwnedFd, name: &CStr) -> io::Result<Option<OwnedFd>> {
     }
     match unlinkat(at, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => return Ok(None),
-        Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+        Err(Errno::NOTEMPTY | Errno::EXIST | Errno::ACCESS) => {}
         Err(error) => return Err(error.into()),
     }
-    // Its rights may be gone, on purpose. It is named by what was opened, or a link could be put in its place meanwhile.
+    Ok(Some(opened(at, name)?))
+}
+
+/// A folder, to be worked in. Its rights may be gone, on purpose; it is named by what was opened, or a link could be put in its
+/// place meanwhile.
+fn opened(at: impl AsFd, name: impl Arg) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let place = openat(at, name, flags, Mode::empty())?;
-    let itself = format!("/proc/self/fd/{}", place.as_raw_fd());
-    rustix::fs::chmod(&itself, Mode::RWXU)?;
-    Ok(Some(openat(&place, ".", FOLDER, Mode::empty())?))
+    rustix::fs::chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::RWXU)?;
+    openat(&place, ".", FOLDER, Mode::empty())
 }
 
 fn is_itself(name: &CStr) -> bool {
