@@ -41,6 +41,29 @@ async fn c9_two_gigabytes_fill_neither_memory_nor_disk() {
 }
 
 #[tokio::test]
+async fn c9_a_command_does_not_fill_the_disk() {
+    let place = Place::new(Way::Namespaces).await;
+    let Ok(temporary) = tempfile::tempdir_in("/dev/shm") else {
+        return eprintln!("skipped: there is no second file system to write to");
+    };
+    let mut reach = place.confined.reach.clone();
+    // As if it were nearly full: one command may still use 64 MiB.
+    reach.limits.disk_left_mb = hob_store::space::free(temporary.path()).unwrap() >> 20;
+    let room = Room { reach, overlays: Vec::new(), temporary: temporary.path().to_owned() };
+    let run = |files: u32| {
+        let line =
+            format!("for n in $(seq {files}); do head -c 8000000 /dev/zero > $TMPDIR/$n; done; sleep 1; echo all");
+        let vector = place.confined.sandbox.vector(&room, &["/bin/bash".to_owned(), "-c".to_owned(), line]).unwrap();
+        let ended = Command::new(&vector[0]).args(&vector[1..]).current_dir(place.workspace()).output().unwrap();
+        (ended.status.code(), String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap())
+    };
+    assert_eq!(run(2), (Some(0), "all\n".to_owned()));
+    let (code, told) = run(60);
+    assert_eq!((code, told.as_str()), (Some(125), "Hob has ended this: the disk is nearly full.\n"));
+    assert_eq!(place.run("fallocate -l 1M a 2>&1; echo more > a && cat a").await.0.lines().last(), Some("more"));
+}
+
+#[tokio::test]
 async fn e3_a_fork_bomb_is_bounded_and_over() {
     let place = Place::new(Way::Namespaces).await;
     let bomb = ":(){ :|:& };:; b(){ setsid bash -c 'sleep 600' & b; }; b & wait; sleep 600";

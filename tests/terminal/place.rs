@@ -65,7 +65,7 @@ impl Place {
         fs::create_dir_all(dir.path().join("home/.ssh")).unwrap();
         fs::write(dir.path().join("home/.ssh/id_ed25519"), "a secret").unwrap();
         fs::write(dir.path().join("config.toml"), "key = \"a secret\"").unwrap();
-        let limits = Limits { memory_mb: 1_024, processes: 200, file_mb: 8 };
+        let limits = Limits { memory_mb: 1_024, processes: 200, file_mb: 8, ..Limits::default() };
         let reach = Reach { read: Vec::new(), write: vec![workspace.root.clone()], network: false, limits };
         let sandbox = Sandbox::probe(&Question {
             program: Path::new(env!("CARGO_BIN_EXE_hob")),

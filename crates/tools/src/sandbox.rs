@@ -10,6 +10,7 @@
 mod attempt;
 mod calls;
 pub mod confined;
+mod disk;
 mod furnish;
 pub mod inside;
 mod layout;

@@ -68,6 +68,9 @@ const FORBIDDEN: [i64; 46] = [
 /// sees it.
 const UNSEEN: [i64; 2] = [libc::SYS_clone3, libc::SYS_openat2];
 
+/// System calls by which a disk is filled at once. Programs write instead where a file system has none.
+const AT_ONCE: [i64; 1] = [libc::SYS_fallocate];
+
 /// What the second ABI of x86-64 adds to a system call's number, to reach the same call.
 const X32: i64 = 0x4000_0000;
 
@@ -117,7 +120,9 @@ const JOINED: [u64; 2] = [libc::SOCK_STREAM as u64, libc::SOCK_SEQPACKET as u64]
 pub(super) fn filter(network: bool) -> Result<(), WallError> {
     let refused = u32::try_from(libc::EPERM).unwrap_or(1);
     let missing = u32::try_from(libc::ENOSYS).unwrap_or(38);
+    let unsupported = u32::try_from(libc::EOPNOTSUPP).unwrap_or(95);
     apply(UNSEEN.iter().map(|call| (*call, Vec::new())).collect(), missing)?;
+    apply(AT_ONCE.iter().map(|call| (*call, Vec::new())).collect(), unsupported)?;
     apply(rules(network)?, refused)
 }
 

@@ -28,6 +28,7 @@ use rustix::thread::CapabilitySet;
 
 use crate::files::deed;
 use crate::sandbox::attempt::attempt;
+use crate::sandbox::disk::Room;
 use crate::sandbox::furnish;
 use crate::sandbox::layout::{Layout, PROGRAM, TEMPORARY};
 use crate::sandbox::spec::{CHANGED, Found, Spec, Stage};
@@ -298,6 +299,8 @@ fn inner(spec: &Spec, vector: &[OsString], (state, life): (State, OwnedFd)) -> R
         let most = spec.reach.limits.processes;
         std::thread::spawn(move || until_too_many(most));
     }
+    let (folder, least) = (spec.temporary.clone(), spec.reach.limits.disk_left_mb.saturating_mul(1 << 20));
+    std::thread::spawn(move || until_disk_is_short(&folder, least));
     let Some((program, arguments)) = vector.split_first() else {
         return Err(WallError::System("the command", io::ErrorKind::InvalidInput.into()));
     };
@@ -353,6 +356,19 @@ fn until_too_many(most: u64) {
             end();
         }
         std::thread::sleep(COUNT_EVERY);
+    }
+}
+
+/// What it writes must not fill the disk on which Hob keeps its own.
+#[expect(clippy::print_stderr, reason = "a stage has no log; what it says is the command's output")]
+fn until_disk_is_short(folder: &Path, least: u64) {
+    let Some(floor) = Room::of(folder).map(|room| room.floor(least)) else { return };
+    while let Some(room) = Room::of(folder) {
+        if room.is_below(floor) {
+            eprintln!("Hob has ended this: the disk is nearly full.");
+            end();
+        }
+        std::thread::sleep(room.again(floor));
     }
 }
 

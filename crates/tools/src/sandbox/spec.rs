@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+/// So much of the disk of Hob's data is no program's, in MiB.
+pub const DISK_LEFT_MB: u64 = 1_024;
+
 /// What one process may use, at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -13,11 +16,13 @@ pub struct Limits {
     pub processes: u64,
     /// A file that is written, in MiB.
     pub file_mb: u64,
+    /// What is left of the disk, in MiB.
+    pub disk_left_mb: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory_mb: 4_096, processes: 512, file_mb: 1_024 }
+        Self { memory_mb: 4_096, processes: 512, file_mb: 1_024, disk_left_mb: DISK_LEFT_MB }
     }
 }
 
