@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hob_tools::sandbox::Room;
+use hob_tools::sandbox::spec::Overlay;
 
 use crate::place::{Place, Way};
 
@@ -75,11 +76,14 @@ async fn d6_nor_does_one_of_an_ordinary_user() {
     }
     let place = Place::new(Way::Namespaces).await;
     let program = hostile(&place);
-    fs::create_dir_all(place.path("data/draft/upper")).unwrap();
     let outside = Outside::of(&place);
-    let temporary = place.path("data/scratch-of-test");
-    fs::create_dir(&temporary).unwrap();
-    let room = Room { reach: place.confined.reach.clone(), overlays: Vec::new(), temporary };
+    let [temporary, upper, work] =
+        ["data/scratch-of-test", "data/drafts/of-test/upper", "data/drafts/of-test/work"].map(|name| place.path(name));
+    for folder in [&temporary, &upper, &work] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    let overlay = Overlay { root: place.workspace(), upper, work };
+    let room = Room { reach: place.confined.reach.clone(), overlays: vec![overlay], temporary };
     let command: Vec<String> =
         std::iter::once(program.display().to_string()).chain(outside.arguments.clone()).collect();
     let vector = place.confined.sandbox.vector(&room, &command).unwrap();
@@ -95,6 +99,8 @@ async fn d6_nor_does_one_of_an_ordinary_user() {
     let ended = ordinary.current_dir(place.workspace()).env_clear().stdin(Stdio::null()).output().unwrap();
     let text = String::from_utf8_lossy(&ended.stdout);
     assert!(text.trim_end().ends_with(" tries, 0 succeeded"), "{text}{}", String::from_utf8_lossy(&ended.stderr));
+    let left: Vec<_> = fs::read_dir(place.workspace()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["hostile"], "what it made is in its draft");
 }
 
 #[tokio::test]

@@ -37,6 +37,16 @@ async fn d6_a_command_goes_on_in_the_background_and_is_looked_at() {
 }
 
 #[tokio::test]
+async fn d6_what_only_looks_in_the_background_changes_nothing() {
+    let place = Place::new(Way::Namespaces).await;
+    let told = place.told(json!({ "command": "df -T .", "action": "start" })).await;
+    assert_eq!(told, "It runs in the background; what it changes is thrown away. Its id: 12/1.0");
+    let told = place.told(json!({ "action": "check", "id": "12/1.0", "timeout_secs": 60 })).await;
+    assert!(told.starts_with("12/1.0: has ended, exit code 0") && told.contains(" overlay "), "{told}");
+    assert_eq!(std::fs::read_dir(place.path("data/drafts")).unwrap().count(), 0, "nothing is left of its copy");
+}
+
+#[tokio::test]
 async fn d6_a_command_in_the_background_is_ended_with_all_it_started() {
     for way in WAYS {
         let place = Place::new(way).await;

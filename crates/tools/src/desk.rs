@@ -56,6 +56,14 @@ pub struct Bench {
     now: Timestamp,
 }
 
+/// A copy of the workspace of which nothing is kept.
+#[derive(Debug)]
+pub struct Aside {
+    /// The walls around it.
+    pub confined: Confined,
+    draft: Option<DraftDir>,
+}
+
 /// What a second try of a call finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
@@ -113,12 +121,37 @@ impl Desk {
         }
     }
 
+    /// A copy for a call that is to change nothing: thrown away, whatever stands in it. None: there can be none.
+    ///
+    /// # Errors
+    /// When it cannot be made, in words for the model.
+    pub async fn aside(&self, invocation: &Invocation) -> Result<Option<Aside>, String> {
+        if !self.holds() {
+            return Ok(None);
+        }
+        let place = Invocation { draft: DraftUse::AtOnce, ..invocation.clone() };
+        match self.begin(&place, Again::Safe).await? {
+            Begun::Work(bench) => Ok(Some(Aside { confined: bench.confined, draft: bench.own })),
+            Begun::Over { text, .. } => Err(text),
+        }
+    }
+
     /// Is there an open draft at the place of a call?
     pub async fn is_open(&self, invocation: &Invocation) -> bool {
         let DraftUse::Open(number) = invocation.draft else { return false };
         let (drafts, run) = (self.drafts.clone(), invocation.run);
         let found = blocking(move || drafts.find(run, &Which::Shared(number)));
         found.await.is_ok_and(|draft| draft.is_some_and(|draft| draft.is_open()))
+    }
+}
+
+impl Aside {
+    /// Nobody works there any more.
+    pub async fn end(self) {
+        let Some(draft) = self.draft else { return };
+        if let Err(error) = blocking(move || draft.discard()).await {
+            tracing::warn!(%error, "a copy of the workspace is left for upkeep");
+        }
     }
 }
 

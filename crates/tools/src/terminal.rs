@@ -28,6 +28,7 @@ use hob_core::domain::ids::{SessionKey, UserId};
 use hob_core::domain::origin::{Origin, Source};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
+use hob_core::policy::shell::{self, Verdict};
 
 mod job;
 mod judge;
@@ -241,8 +242,13 @@ impl Terminal {
         Ok(self.told(!printed.is_empty(), outcome))
     }
 
-    fn start(&self, command: &str, fields: &Fields, invocation: &Invocation) -> Result<Outcome, String> {
-        let errand = self.errand(command, fields, (&self.settings.desk.confined, DraftUse::AtOnce))?;
+    async fn start(&self, command: &str, fields: &Fields, invocation: &Invocation) -> Result<Outcome, String> {
+        let desk = &self.settings.desk;
+        // Nobody was asked about what only looks: should it change anything all the same, that is gone with it.
+        let looks = shell::assess(command) == Verdict::Looks;
+        let aside = if looks { desk.aside(invocation).await? } else { None };
+        let confined = aside.as_ref().map_or(&desk.confined, |aside| &aside.confined);
+        let errand = self.errand(command, fields, (confined, DraftUse::AtOnce))?;
         let id = format!("{}/{}", invocation.run, invocation.call);
         let order = Order {
             id: id.clone(),
@@ -251,12 +257,13 @@ impl Terminal {
             now: invocation.now,
             gathered: gather(&self.settings.data_dir).map_err(cannot_run)?,
         };
-        if !self.jobs.start(order, &errand).map_err(cannot_run)? {
+        let changes = if aside.is_some() { "is thrown away" } else { "cannot be undone" };
+        if !self.jobs.start(order, &errand, aside).map_err(cannot_run)? {
             return Err(format!(
                 "{RUNNING_MAX} commands run in the background already, which is as many as may: kill one, or wait."
             ));
         }
-        Ok(Outcome::Text(format!("It runs in the background; what it changes cannot be undone. Its id: {id}")))
+        Ok(Outcome::Text(format!("It runs in the background; what it changes {changes}. Its id: {id}")))
     }
 
     fn job(&self, fields: &Fields, invocation: &Invocation) -> Result<(String, Arc<Job>), String> {
@@ -347,7 +354,7 @@ impl Tool for Terminal {
         };
         let told = match (fields.action, &fields.command) {
             (Action::Run, Some(command)) => self.run(command, &fields, &invocation).await,
-            (Action::Start, Some(command)) => self.start(command, &fields, &invocation),
+            (Action::Start, Some(command)) => self.start(command, &fields, &invocation).await,
             (Action::Run | Action::Start, None) => Err("What is to be run? The command is missing.".to_owned()),
             (Action::Check, _) => self.check(&fields, &invocation).await,
             (Action::Kill, _) => self.kill(&fields, &invocation).await,

@@ -14,6 +14,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::desk::Aside;
 use crate::process::{self, Errand, Outputs, Started};
 use crate::terminal::spool::{Spool, Stretch};
 use hob_core::domain::ids::{SessionKey, UserId};
@@ -197,8 +198,8 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// Starts one; false: there are too many.
-    pub(super) fn start(&self, order: Order, errand: &Errand) -> io::Result<bool> {
+    /// Starts one, in that copy of the workspace if there is one; false: there are too many.
+    pub(super) fn start(&self, order: Order, errand: &Errand, aside: Option<Aside>) -> io::Result<bool> {
         let mut all = locked(&self.all);
         if all.values().filter(|job| job.state() == State::Running).count() >= RUNNING_MAX {
             return Ok(false);
@@ -208,7 +209,7 @@ impl Jobs {
         let stop = CancellationToken::new();
         let (gathered, stopped) = (Arc::clone(&spool), stop.clone());
         follow(tell, async move {
-            tokio::select! {
+            let end = tokio::select! {
                 () = stopped.cancelled() => State::Killed,
                 end = tokio::time::timeout(AGE_MAX, work.finish(&gathered)) => match end {
                     Ok(Ok(status)) => State::Ended(status),
@@ -218,7 +219,11 @@ impl Jobs {
                     }
                     Err(_elapsed) => State::TimedOut,
                 },
+            };
+            if let Some(aside) = aside {
+                aside.end().await;
             }
+            end
         });
         let job = Job {
             command: order.command,
