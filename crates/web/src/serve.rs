@@ -2,12 +2,15 @@
 //!
 //! Whoever can reach the port can open connections and say nothing on them. So each has a seat, of which there are few for one
 //! address and some for all; a request that does not come in time loses it. Callers on this machine have seats of their own: a
-//! proxy among them speaks for many. Start at [`serve`].
+//! proxy among them speaks for many. Where no seat is free, whoever has most of them and has not shown who they are gives one up:
+//! nobody keeps those out who live here. Start at [`serve`].
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -70,6 +73,21 @@ impl Default for Bounds {
 #[derive(Debug, Clone, Copy)]
 pub struct Reached(pub SocketAddr);
 
+/// Whether somebody has shown on a connection who they are.
+#[derive(Debug, Clone, Default)]
+pub struct Proven(Arc<AtomicBool>);
+
+impl Proven {
+    /// They have.
+    pub fn is_so(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Answers until `stop`; what is being answered then is answered to its end.
 pub async fn serve(listener: TcpListener, routes: Routes, stop: CancellationToken) {
     serve_within(Bounds::default(), listener, routes, stop).await;
@@ -93,9 +111,11 @@ async fn serve_within(bounds: Bounds, listener: TcpListener, routes: Routes, sto
             tracing::debug!(%from, "server.full: a connection was closed");
             continue;
         };
-        let attended = attend(bounds, stream, routes.clone(), stop.clone());
+        let attended = attend(bounds, (stream, seat.held.proven.clone()), routes.clone(), stop.clone());
         tasks::spawn_among(&connections, "a connection", async move {
-            attended.await;
+            if seat.held.lost.clone().run_until_cancelled(attended).await.is_none() {
+                tracing::debug!(%from, "server.full: a connection gave up its seat");
+            }
             drop(seat);
         });
     }
@@ -105,7 +125,7 @@ async fn serve_within(bounds: Bounds, listener: TcpListener, routes: Routes, sto
 }
 
 /// One connection, from its first request to its last.
-async fn attend(bounds: Bounds, stream: TcpStream, routes: Routes, stop: CancellationToken) {
+async fn attend(bounds: Bounds, (stream, proven): (TcpStream, Proven), routes: Routes, stop: CancellationToken) {
     let Ok(local) = stream.local_addr() else { return };
     let untaken = u32::try_from(bounds.untaken.as_millis()).unwrap_or(u32::MAX);
     if let Err(error) = set_tcp_user_timeout(&stream, untaken) {
@@ -114,6 +134,7 @@ async fn attend(bounds: Bounds, stream: TcpStream, routes: Routes, stop: Cancell
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Reached(local));
+        request.extensions_mut().insert(proven.clone());
         routes.clone().oneshot(request)
     });
     let mut http = http1::Builder::new();
@@ -172,18 +193,28 @@ impl Caller {
     }
 }
 
-/// The connections that are open, by whose they are.
+/// A connection that is open.
+#[derive(Debug, Clone)]
+struct Held {
+    caller: Caller,
+    proven: Proven,
+    /// It has given up its seat.
+    lost: CancellationToken,
+}
+
+/// The connections that are open, in the order in which they came.
 #[derive(Debug)]
 struct Seats {
     bounds: Bounds,
-    taken: Mutex<BTreeMap<Caller, usize>>,
+    taken: Mutex<BTreeMap<u64, Held>>,
 }
 
 /// A connection's place; dropped, it is free.
 #[derive(Debug)]
 struct Seat {
     seats: Arc<Seats>,
-    caller: Caller,
+    number: u64,
+    held: Held,
 }
 
 impl Seats {
@@ -191,35 +222,43 @@ impl Seats {
         Self { bounds, taken: Mutex::default() }
     }
 
+    /// A seat; none: all that could be given up are held by people who have shown who they are.
     fn take(self: &Arc<Self>, from: IpAddr) -> Option<Seat> {
         let caller = Caller::of(from);
-        // Numbers that are written one by one: a panic elsewhere leaves nothing half done.
+        // Entries that are written one by one: a panic elsewhere leaves nothing half done.
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = taken.get(&caller).copied().unwrap_or(0);
-        let is_free = match caller {
-            Caller::Local => own < self.bounds.local,
-            Caller::V4(_) | Caller::V6(_) => {
-                let remote: usize = taken.iter().filter(|(of, _)| **of != Caller::Local).map(|(_, count)| count).sum();
-                own < self.bounds.per_address && remote < self.bounds.remote
-            }
-        };
-        if !is_free {
-            return None;
+        if let Some(rivals) = self.rivals(&taken, caller) {
+            let number = given_up(&taken, rivals)?;
+            taken.remove(&number)?.lost.cancel();
         }
-        taken.insert(caller, own + 1);
-        Some(Seat { seats: Arc::clone(self), caller })
+        let number = taken.last_key_value().map_or(0, |(last, _)| last + 1);
+        let held = Held { caller, proven: Proven::default(), lost: CancellationToken::new() };
+        taken.insert(number, held.clone());
+        Some(Seat { seats: Arc::clone(self), number, held })
     }
+
+    /// Whose seats stand in the way of this caller's next; none: there is one free.
+    fn rivals(&self, taken: &BTreeMap<u64, Held>, caller: Caller) -> Option<impl Fn(Caller) -> bool + use<>> {
+        let count = |of: &dyn Fn(Caller) -> bool| taken.values().filter(|held| of(held.caller)).count();
+        let most = if caller == Caller::Local { self.bounds.local } else { self.bounds.per_address };
+        let own = count(&|other| other == caller) >= most;
+        let all = caller != Caller::Local && count(&|other| other != Caller::Local) >= self.bounds.remote;
+        (own || all).then_some(move |other| if own { other == caller } else { other != Caller::Local })
+    }
+}
+
+/// Which of these is given up: the oldest that nobody has shown who they are on, of whoever has most of those.
+fn given_up(taken: &BTreeMap<u64, Held>, rivals: impl Fn(Caller) -> bool) -> Option<u64> {
+    let unproven = || taken.iter().filter(|(_, held)| rivals(held.caller) && !held.proven.get());
+    let mut counts: BTreeMap<Caller, usize> = BTreeMap::new();
+    unproven().for_each(|(_, held)| *counts.entry(held.caller).or_default() += 1);
+    let first = unproven().min_by_key(|(number, held)| (Reverse(counts.get(&held.caller).copied()), **number));
+    first.map(|(number, _)| *number)
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let mut taken = self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        match taken.get_mut(&self.caller) {
-            Some(count) if *count > 1 => *count -= 1,
-            Some(_) | None => {
-                taken.remove(&self.caller);
-            }
-        }
+        self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
     }
 }
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::door::judge::{Asked, Shown, judge};
 use crate::door::{Door, NOTED_EVERY, PageRole, VISIT_HOLDS, hash};
 use crate::reply::Refused;
+use crate::serve::Proven;
 use hob_store::error::StoreError;
 use hob_store::web_door::{self, Held};
 use hob_store::{Statement, Tx};
@@ -143,6 +144,9 @@ impl Door {
         let is_fresh = noted.is_some_and(|at| now.duration_since(at).unsigned_abs() < NOTED_EVERY);
         if !is_fresh && let Err(error) = store.write(Note { id: held.id, is_key, now }).await {
             tracing::warn!(%error, "a visit could not be noted");
+        }
+        if let Some(proven) = parts.extensions.get::<Proven>() {
+            proven.is_so();
         }
         Ok(Visitor {
             role: PageRole::named(&held.role),
