@@ -144,11 +144,17 @@ fn per_minute() -> u32 {
 /// What cannot be, in all of them.
 pub(super) fn validate(webhooks: &BTreeMap<String, WebhookConfig>, server: &ServerConfig) -> Vec<Finding> {
     let mut found = Vec::new();
+    let mut secrets = BTreeMap::new();
     for (name, webhook) in webhooks {
         let at = place::child("webhooks", name);
         if !values::is_name(name) {
             let why = "cannot name a webhook, expected a letter, then up to 63 letters, digits, `_` or `-`";
             found.push(Finding::new(&at, why, "rename it"));
+        }
+        // What one's caller signs would be taken for the other's.
+        if let Some(other) = secrets.insert(webhook.secret.expose(), name) {
+            let why = format!("is the secret of `webhooks.{other}` too");
+            found.push(Finding::new(place::child(&at, "secret"), why, "give each its own"));
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if !webhook.header.chars().all(plain) {
@@ -186,6 +192,14 @@ mod tests {
             "it listens, if nobody says otherwise"
         );
         assert_eq!(keys("door", "X-Signature", &server("off")), ["webhooks.door"]);
+        let two = |other: &str| {
+            let mut second = hook("X-Signature");
+            second.secret = Secret::new(other.to_owned());
+            let all = BTreeMap::from([("bell".to_owned(), hook("X-Signature")), ("door".to_owned(), second)]);
+            validate(&all, &on).into_iter().map(|found| found.key).collect::<Vec<_>>()
+        };
+        assert_eq!(two("0123456789abcdef"), ["webhooks.door.secret"]);
+        assert!(two("fedcba9876543210").is_empty());
         for (listen, fine) in [("127.0.0.1:8787", true), ("[::1]:80", true), ("localhost:80", false), ("8787", false)] {
             assert_eq!(server(listen).validate().is_empty(), fine, "{listen}");
         }

@@ -22,6 +22,9 @@ const BODY_BYTES_MAX: usize = 256 * 1024;
 /// The longest time that a body may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// So many refused calls are told in the log.
+const REFUSED_TOLD_PER_MINUTE: u32 = 6;
+
 /// A webhook, as configured.
 pub struct Webhook {
     /// What is done.
@@ -51,12 +54,14 @@ struct Hooks {
     now: Arc<Webhooks>,
     /// For names that are not there: nobody learns which are.
     decoy: Secret,
+    /// Who has no secret must not fill the log.
+    told: PerMinute,
 }
 
 /// The routes of these webhooks.
 pub fn routes(router: Arc<Router>, now: Arc<Webhooks>) -> Routes {
     let decoy = Secret::new(router.terms().house.rng.id());
-    let hooks = Hooks { router, now, decoy };
+    let hooks = Hooks { router, now, decoy, told: PerMinute::new(REFUSED_TOLD_PER_MINUTE) };
     Routes::new().route("/hooks/{name}", post(call)).with_state(Arc::new(hooks))
 }
 
@@ -78,6 +83,7 @@ async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers
     let Some((webhook, mac)) = webhook.zip(known) else {
         // Only whoever runs Hob learns which; a name that is not there is a stranger's words.
         match by_name.contains_key(&name) {
+            _ if !hooks.told.allows(now) => tracing::debug!("webhook.refused: one of many"),
             true => tracing::warn!(hook = name, "webhook.refused: a wrong signature"),
             false => tracing::warn!("webhook.refused: there is no webhook of the name that was called"),
         }

@@ -71,7 +71,9 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
                 replace(section, "file", "/h");
             }
             "server" => listening(section),
-            "webhooks" => section.iter_mut().filter_map(|(_, hook)| hook.as_table_mut()).for_each(signed),
+            "webhooks" => {
+                section.iter_mut().filter_map(|(name, hook)| Some((name, hook.as_table_mut()?))).for_each(signed)
+            }
             "guards" => {
                 section.insert("window_calls".to_owned(), 100.into());
             }
@@ -209,10 +211,10 @@ fn discord(bot: &mut toml::Table) {
     replace(bot, "api_url", "http://localhost:80/a");
 }
 
-fn signed(webhook: &mut toml::Table) {
+fn signed((name, webhook): (&String, &mut toml::Table)) {
     webhook.remove("to");
     replace(webhook, "header", "X-Signature");
-    replace(webhook, "secret", "sixteen-or-more-x");
+    replace(webhook, "secret", &format!("sixteen-or-more-{name}"));
 }
 
 fn workspace(section: &mut toml::Table) {
