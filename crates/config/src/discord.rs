@@ -52,6 +52,7 @@ pub struct DiscordConfig {
     /// The API's address.
     #[serde(default = "api_url")]
     #[schemars(length(min = 1, max = 1000))]
+    #[schemars(extend("x-goes" = true))]
     pub api_url: String,
 }
 

@@ -43,13 +43,16 @@ pub struct EmailConfig {
     pub aliases: Vec<String>,
     /// The server that letters are read from.
     #[schemars(length(min = 1, max = 253), example = &"imap.example.org")]
+    #[schemars(extend("x-goes" = true))]
     pub imap_host: String,
     /// Its port.
     #[serde(default = "imap_port")]
     #[schemars(range(min = 1, max = 65_535))]
+    #[schemars(extend("x-goes" = true))]
     pub imap_port: u16,
     /// How the connection to it is secured.
     #[serde(default)]
+    #[schemars(extend("x-goes" = true))]
     pub imap_tls: TlsConfig,
     /// The user's name there. Without it: the address.
     #[schemars(length(min = 1, max = 254), example = &"hob")]
@@ -59,13 +62,16 @@ pub struct EmailConfig {
     pub imap_password: Secret,
     /// The server that letters are sent by.
     #[schemars(length(min = 1, max = 253), example = &"smtp.example.org")]
+    #[schemars(extend("x-goes" = true))]
     pub smtp_host: String,
     /// Its port.
     #[serde(default = "smtp_port")]
     #[schemars(range(min = 1, max = 65_535))]
+    #[schemars(extend("x-goes" = true))]
     pub smtp_port: u16,
     /// How the connection to it is secured; port 587 wants `starttls`.
     #[serde(default)]
+    #[schemars(extend("x-goes" = true))]
     pub smtp_tls: TlsConfig,
     /// The user's name there. Without it: as for `imap_user`.
     #[schemars(length(min = 1, max = 254), example = &"hob")]
@@ -75,6 +81,7 @@ pub struct EmailConfig {
     pub smtp_password: Option<Secret>,
     /// A file with certificates (PEM) that are believed besides the usual ones.
     #[schemars(length(min = 1, max = 4096), example = &"/etc/ssl/certs/home.pem")]
+    #[schemars(extend("x-goes" = true))]
     pub ca_file: Option<PathBuf>,
     /// The folder that is read.
     #[serde(default = "folder")]

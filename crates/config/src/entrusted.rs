@@ -11,26 +11,8 @@ use crate::change::Edit;
 use crate::environment::Environment;
 use crate::{edit, place, secrets};
 
-/// Members of a table that say where its keys go.
-const PLACES: [&str; 17] = [
-    "kind",
-    "base_url",
-    "url",
-    "api_url",
-    "otlp",
-    "hosts",
-    "command",
-    "working_dir",
-    "imap_host",
-    "imap_port",
-    "imap_tls",
-    "smtp_host",
-    "smtp_port",
-    "smtp_tls",
-    "ca_file",
-    "endpoint",
-    "server",
-];
+/// The mark of a member that says where the keys beside it go.
+pub(super) const MARK: &str = "x-goes";
 
 /// A key, and where it goes.
 #[derive(Debug, PartialEq, Eq)]
@@ -75,7 +57,7 @@ fn entrusted(text: &str, env: &Environment) -> Option<Vec<Entrusted>> {
 fn of_table((table, schema): (&dyn TableLike, &Json), path: &str, env: &Environment, found: &mut Vec<Entrusted>) {
     let own: Vec<(String, String)> = table
         .iter()
-        .filter(|(name, _)| PLACES.contains(name))
+        .filter(|(name, _)| secrets::inner(schema, name).is_some_and(goes))
         .map(|(name, item)| (name.to_owned(), destination(item)))
         .collect();
     let mut has_key = false;
@@ -120,6 +102,11 @@ fn of_list((item, schema): (&Item, &Json), path: &str, env: &Environment, found:
     }
 }
 
+/// Does it say where the keys beside it go?
+fn goes(schema: &Json) -> bool {
+    schema[MARK] == true
+}
+
 /// A table whose every member is a key.
 fn is_bundle(schema: &Json) -> bool {
     let any = &schema["additionalProperties"];
@@ -146,6 +133,8 @@ fn destination(item: &Item) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     const FILE: &str = r#"
@@ -189,6 +178,65 @@ iterations_max = 7
         }
         let spare = r#"[{ kind = "openai", model = "x", base_url = "https://evil.example", api_key = "${SPARE}" }]"#;
         assert_eq!(after(&[Edit::set("provider.fallbacks", spare)], &[]), None, "it is entered with its place");
+    }
+
+    /// Each table that has a key: its keys, where they go, and whatever else could say that.
+    fn tables(schema: &Json, path: &str, found: &mut BTreeMap<String, Vec<String>>) {
+        if !schema.is_object() {
+            return;
+        }
+        for word in ["anyOf", "oneOf"] {
+            schema[word].as_array().into_iter().flatten().for_each(|any| tables(any, path, found));
+        }
+        for word in ["items", "additionalProperties"] {
+            tables(&schema[word], path, found);
+        }
+        let members = || schema["properties"].as_object().into_iter().flatten();
+        let is_key = |schema: &Json| secrets::is_secret(schema) || is_bundle(schema);
+        for (name, inner) in members() {
+            tables(inner, &place::child(path, name), found);
+        }
+        if !members().any(|(_, inner)| is_key(inner)) {
+            return;
+        }
+        let named = |which: &dyn Fn(&Json) -> bool| {
+            members().filter(|(_, inner)| which(inner)).map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        let is_text =
+            |inner: &Json| !inner.to_string().contains("\"type\":\"object\"") && inner.to_string().contains("string");
+        let told = [named(&is_key), named(&goes), named(&|inner| !is_key(inner) && !goes(inner) && is_text(inner))];
+        found.insert(path.to_owned(), told.to_vec());
+    }
+
+    /// Whoever adds a text to a table with a key says here whether it tells where the key goes: `x-goes` on its field.
+    #[test]
+    fn n6_of_each_table_with_a_key_it_is_known_what_says_where_that_goes() {
+        let mut found = BTreeMap::new();
+        tables(&secrets::schema(), "", &mut found);
+        let line = |told: &[String]| format!("{} -> {}; not: {}", told[0], told[1], told[2]).trim_end().to_owned();
+        let lines = found.iter().map(|(path, told)| format!("{path}: {}", line(told)));
+        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
+        discord: bot_token -> api_url; not: persona
+        discord_accounts: bot_token -> api_url; not: persona
+        email: imap_password smtp_password -> ca_file imap_host imap_port imap_tls smtp_host smtp_port smtp_tls; not: address admin_addresses aliases allowed_addresses answer_automatic_from authserv_ids folder guest_addresses imap_user name owner_addresses persona sent_folder smtp_user
+        email_accounts: imap_password smtp_password -> ca_file imap_host imap_port imap_tls smtp_host smtp_port smtp_tls; not: address admin_addresses aliases allowed_addresses answer_automatic_from authserv_ids folder guest_addresses imap_user name owner_addresses persona sent_folder smtp_user
+        http: secret -> hosts; not: header kind
+        mcp: bearer env headers -> command url working_dir; not: allow approval deny read_dirs role write_dirs
+        memory.embedding: api_key -> base_url kind; not: fetch_url model path
+        provider: api_key -> base_url kind; not: effort
+        provider.fallbacks: api_key -> base_url kind; not: effort model
+        slack: app_token bot_token -> api_url; not: admin_user_ids allowed_user_ids guest_user_ids owner_user_ids persona
+        slack_accounts: app_token bot_token -> api_url; not: admin_user_ids allowed_user_ids guest_user_ids owner_user_ids persona
+        telegram: bot_token webhook_secret -> api_url webhook_url; not: persona
+        telegram_accounts: bot_token webhook_secret -> api_url webhook_url; not: persona
+        telemetry: headers -> otlp; not: service_name
+        transcription: api_key -> base_url; not: language model
+        web.search: api_key -> base_url kind; not:
+        webhooks: secret -> ; not: header prompt signed to
+        ");
+        // What calls in brings its key along, and that goes nowhere.
+        let nowhere = found.iter().filter(|(_, told)| told[1].is_empty()).map(|(path, _)| path.as_str());
+        assert_eq!(nowhere.collect::<Vec<_>>(), ["webhooks"]);
     }
 
     #[test]

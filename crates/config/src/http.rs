@@ -28,6 +28,7 @@ pub struct HttpConfig {
     /// The only hosts that they are sent to, each with a port or for every one: over https, or to private places that
     /// `[web]` allows.
     #[schemars(length(min = 1, max = 100), inner(length(min = 1, max = 300)), example = ["api.example.com"])]
+    #[schemars(extend("x-goes" = true))]
     pub hosts: Vec<String>,
     /// How they are sent.
     #[serde(default)]

@@ -34,9 +34,11 @@ const OWN_HEADERS: [&str; 8] = [
 pub struct McpConfig {
     /// The program and its arguments, run without a shell; it speaks MCP on standard input and output. Either this or url.
     #[schemars(length(max = 256), example = ["npx", "-y", "@modelcontextprotocol/server-memory"])]
+    #[schemars(extend("x-goes" = true))]
     pub command: Vec<String>,
     /// The server's address, for MCP over streamable HTTP. Either this or command.
     #[schemars(length(min = 1, max = 2000), example = &"https://mcp.example.org/mcp")]
+    #[schemars(extend("x-goes" = true))]
     pub url: Option<String>,
     /// What the program finds in its environment besides PATH, HOME and the language. The values are secrets.
     #[schemars(example = example_environment())]
@@ -55,6 +57,7 @@ pub struct McpConfig {
     /// Where the program runs, as an absolute path; in the sandbox it may write there. Without it: a folder of its own in the
     /// data directory, or the data directory itself for one outside the sandbox.
     #[schemars(length(min = 1, max = 4000), example = &"/srv/notes")]
+    #[schemars(extend("x-goes" = true))]
     pub working_dir: Option<PathBuf>,
     /// The token that is sent to the address.
     #[schemars(length(min = 1, max = 4000), example = &"example-token")]

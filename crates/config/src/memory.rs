@@ -70,6 +70,7 @@ pub enum EmbeddingKind {
 #[schemars(transform = shape::in_order::<EmbeddingConfig>)]
 pub struct EmbeddingConfig {
     /// Where vectors come from.
+    #[schemars(extend("x-goes" = true))]
     pub kind: EmbeddingKind,
     /// A folder with the files of a local model, as an absolute path: config.json, tokenizer.json, model.safetensors. Nothing
     /// is fetched then.
@@ -83,6 +84,7 @@ pub struct EmbeddingConfig {
     pub fetch_url: Option<String>,
     /// The server, with the version of its API.
     #[schemars(length(min = 1, max = 1000), example = &"http://127.0.0.1:11434/v1")]
+    #[schemars(extend("x-goes" = true))]
     pub base_url: Option<String>,
     /// The server's model. Budgets count what it costs where a price is known: of OpenAI's own, and of others by
     /// `[models."embedding/NAME"]`.

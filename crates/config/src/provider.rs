@@ -62,12 +62,14 @@ pub enum EffortConfig {
 pub struct ProviderConfig {
     /// Who runs the model.
     #[schemars(example = &"openai")]
+    #[schemars(extend("x-goes" = true))]
     pub kind: ProviderKind,
     /// The key. Without it: the kind's own environment variable, such as OPENAI_API_KEY.
     #[schemars(length(min = 1, max = 1000), example = &"sk-example")]
     pub api_key: Option<Secret>,
     /// The server, if it is not the kind's own; openai_compatible needs it.
     #[schemars(length(min = 1, max = 1000), example = &"http://127.0.0.1:8080/v1")]
+    #[schemars(extend("x-goes" = true))]
     pub base_url: Option<String>,
     /// Seconds until a connection must stand.
     #[serde(default = "connect_timeout_secs")]
@@ -132,6 +134,7 @@ pub struct ModelsConfig {
 pub struct FallbackConfig {
     /// Who runs the model.
     #[schemars(example = &"ollama")]
+    #[schemars(extend("x-goes" = true))]
     pub kind: ProviderKind,
     /// The model.
     #[schemars(length(min = 1, max = 200), example = &"qwen3")]
@@ -141,6 +144,7 @@ pub struct FallbackConfig {
     pub api_key: Option<Secret>,
     /// The server, if it is not the kind's own; openai_compatible needs it.
     #[schemars(length(min = 1, max = 1000), example = &"http://127.0.0.1:11434")]
+    #[schemars(extend("x-goes" = true))]
     pub base_url: Option<String>,
     /// How freely the model chooses its words, from always the likeliest to almost any. Without it: as the
     /// provider has it. What a model refuses of this, max_output_tokens and effort is left out.

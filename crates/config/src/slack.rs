@@ -50,6 +50,7 @@ pub struct SlackConfig {
     /// The Web API's address.
     #[serde(default = "api_url")]
     #[schemars(length(min = 1, max = 1000))]
+    #[schemars(extend("x-goes" = true))]
     pub api_url: String,
 }
 

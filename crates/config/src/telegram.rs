@@ -50,6 +50,7 @@ pub struct TelegramConfig {
     /// The Bot API server.
     #[serde(default = "api_url")]
     #[schemars(length(min = 1, max = 1000))]
+    #[schemars(extend("x-goes" = true))]
     pub api_url: String,
     /// Seconds that a request for news waits at the server.
     #[serde(default = "poll_timeout_secs")]
@@ -58,6 +59,7 @@ pub struct TelegramConfig {
     /// Where Telegram posts news instead of being asked for them: an address of `[server]` as Telegram sees it, through a
     /// server with TLS. It ends in `/telegram/default`, or in the account's name. docs/telegram.md.
     #[schemars(length(min = 1, max = 1000), example = &"https://hob.example.org/telegram/default")]
+    #[schemars(extend("x-goes" = true))]
     pub webhook_url: Option<String>,
     /// What Telegram shows with each of these calls: letters, digits, `_` and `-`, at random.
     #[schemars(length(min = 16, max = 256), example = &"a-long-random-secret")]

@@ -16,6 +16,7 @@ use hob_core::domain::secret::Secret;
 pub struct TelemetryConfig {
     /// The address of an OpenTelemetry collector that takes OTLP over HTTP, without `/v1/traces`. Without it: no traces.
     #[schemars(length(min = 1, max = 2000), example = &"http://127.0.0.1:4318")]
+    #[schemars(extend("x-goes" = true))]
     pub otlp: Option<String>,
     /// Headers that are sent to it, e.g. with a key. The values are secrets.
     #[schemars(example = example_headers())]

@@ -14,6 +14,7 @@ use hob_core::domain::secret::Secret;
 pub struct TranscriptionConfig {
     /// The server: any that has OpenAI's /audio/transcriptions.
     #[schemars(length(min = 1, max = 1000))]
+    #[schemars(extend("x-goes" = true))]
     pub base_url: String,
     /// The key. Without it, at OpenAI: the one under `[provider]` if that is OpenAI's, or OPENAI_API_KEY.
     #[schemars(length(min = 1, max = 1000), example = &"sk-example")]

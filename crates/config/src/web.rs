@@ -43,12 +43,14 @@ pub enum SearchKind {
 #[schemars(transform = shape::in_order::<SearchConfig>)]
 pub struct SearchConfig {
     /// Which service.
+    #[schemars(extend("x-goes" = true))]
     pub kind: SearchKind,
     /// Its key; brave needs one.
     #[schemars(length(min = 1, max = 1000), example = &"BSA-example")]
     pub api_key: Option<Secret>,
     /// The server, if it is not the service's own; searxng needs it.
     #[schemars(length(min = 1, max = 1000), example = &"http://127.0.0.1:8888")]
+    #[schemars(extend("x-goes" = true))]
     pub base_url: Option<String>,
 }
 
