@@ -22,7 +22,7 @@ use hob_agent::signal::Signal;
 use hob_agent::write_off::{fold, load_or_park};
 use hob_core::domain::channel::Accepted;
 use hob_core::domain::ids::{RunId, SessionId};
-use hob_core::domain::inbound::{Conversation, Happening, Inbound};
+use hob_core::domain::inbound::{Happening, Inbound};
 use hob_core::domain::principal::{Principal, Role};
 use hob_core::render::clean::clean;
 use hob_store::agents::WaitingAgent;
@@ -33,7 +33,7 @@ use hob_store::{Statement, Tx, journal, runs, signals};
 impl Take {
     /// What a waiting run asks: as it was seen before, if nothing has been recorded of it since.
     pub(super) async fn open_question(&self, tx: &mut Tx, session: SessionId, run: RunId) -> Result<Asked, StoreError> {
-        open_question(tx, &RunKey { run, session }, (self.seen.get().map_or(&[], Vec::as_slice), self.now)).await
+        open_question(tx, &RunKey { run, session }, (self.seen(), self.now)).await
     }
 
     pub(super) async fn answer(

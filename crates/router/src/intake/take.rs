@@ -175,6 +175,11 @@ impl Take {
         }
     }
 
+    /// What was seen of those who ask.
+    pub(super) fn seen(&self) -> &[Seen] {
+        self.seen.get().map_or(&[], Vec::as_slice)
+    }
+
     /// What is known of it.
     pub(super) async fn look(&self, tx: &mut Tx) -> Result<Arrival, StoreError> {
         arrival::look(tx, &self.inbound.conversation, &self.inbound.sender.external_id).await
@@ -343,7 +348,7 @@ impl Take {
             place: &self.inbound.conversation,
             mode: self.limits.mode,
             inbound: &self.inbound,
-            seen: &self.seen,
+            seen: self.seen(),
         };
         let reschedules = matches!(command, Command::Schedule(..));
         let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
