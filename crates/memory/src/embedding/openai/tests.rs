@@ -244,7 +244,8 @@ async fn n10_nobody_buys_vectors_before_there_is_an_owner() {
     let error = OpenAiEmbedder::open(remote(&base_url), Some(account.clone())).await.err().unwrap();
     assert_eq!(error.to_string(), "Nobody owns this Hob yet: no vectors are bought.");
     assert!(error.is_transient(), "there will be one");
-    assert_eq!((script.lock().unwrap().asked.len(), rows(&dir).await.len()), (0, 0));
+    let rows_then = rows(&dir).await.len();
+    assert_eq!((script.lock().unwrap().asked.len(), rows_then), (0, 0));
     sqlx::query("UPDATE users SET role = 'owner'").execute(&mut raw).await.unwrap();
     OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
     assert_eq!(rows(&dir).await.len(), 1);
