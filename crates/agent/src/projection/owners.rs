@@ -40,8 +40,10 @@ pub struct Matter<'a> {
     pub subject: &'a str,
 }
 
-/// Where owners can be told something, but for where it comes from: the private chats in which they have talked with Hob
-/// before. A terminal is none: nobody may sit there, nor before the page. Who has no chat on a platform gets a letter.
+/// Where owners can be told something, but for where it comes from.
+///
+/// These are the private chats in which they have talked with Hob before. A terminal is none: nobody may sit there, nor before the
+/// page. Where no owner has a chat on a platform, they get a letter.
 ///
 /// # Errors
 /// When the database fails.
@@ -78,8 +80,9 @@ pub async fn desks(
     Ok(desks)
 }
 
-/// A letter to owners in a thread of its own, which nobody else is to read; from each of these accounts to those who have no
-/// letter yet. What is answered to it is believed as any other letter of theirs is.
+/// A letter to owners in a thread of its own, which nobody else is to read.
+///
+/// It goes from each of these accounts to those who have none yet. What is answered to it is believed as any other letter of theirs is.
 ///
 /// # Errors
 /// When the database fails.
