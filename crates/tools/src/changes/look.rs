@@ -1,7 +1,7 @@
 //! What an upper layer holds, against what lies below it. The layer was written by whoever is not trusted: nothing in it is
 //! followed, and everything that is looked at is counted.
 //!
-//! Start at [`Look::look`].
+//! Start at `Look::look`.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};

@@ -261,9 +261,10 @@ fn n6_a_run_that_ends_otherwise_drops_its_draft_and_says_so() {
     for end in [hard_limit(), panic()] {
         let mut run = changed();
         run.on(end);
-        let first = run.journal.iter().find_map(|event| {
-            if let Event::Replied(Reply::Notice { text }) = event { Some(text) } else { None }
-        });
+        let first = run
+            .journal
+            .iter()
+            .find_map(|event| if let Event::Replied(Reply::Notice { text }) = event { Some(text) } else { None });
         assert!(first.is_some_and(|text| text.ends_with(NOT_KEPT)), "{first:?}");
     }
     let mut run = asked();
