@@ -22,6 +22,8 @@
 //!
 //! where age counts from the last use, or from when it was said. What is pinned stays at 1.
 
+use hob_core::domain::lexicon;
+
 /// What each use adds.
 const PER_USE: f64 = 0.05;
 /// What all uses together add at most.
@@ -88,44 +90,7 @@ const PLANS: &[&str] = &[
     "termin",
     "frist",
 ];
-const DAYS: &[&str] = &[
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "january",
-    "february",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "birthday",
-    "tomorrow",
-    "montag",
-    "dienstag",
-    "mittwoch",
-    "donnerstag",
-    "freitag",
-    "samstag",
-    "sonntag",
-    "januar",
-    "februar",
-    "märz",
-    "mai",
-    "juni",
-    "juli",
-    "oktober",
-    "dezember",
-    "geburtstag",
-    "morgen",
-];
+const DAYS: &[&str] = &["birthday", "geburtstag", "tomorrow", "morgen"];
 const UNITS: &[&str] = &[
     "km", "m", "cm", "mm", "kg", "g", "l", "ml", "kwh", "euro", "euros", "eur", "dollars", "usd", "percent", "prozent",
     "degrees", "grad", "years", "jahre", "months", "monate", "weeks", "wochen", "minutes", "minuten", "hours",
@@ -136,12 +101,8 @@ const SECRETS: &[&str] = &[
     "adresse",
 ];
 const STREETS: &[&str] = &["street", "road", "avenue", "lane", "straße", "strasse", "weg", "platz", "allee", "gasse"];
-const SMALL: &[&str] = &[
-    "hi", "hello", "hey", "hallo", "moin", "servus", "thanks", "thank", "you", "thx", "danke", "dir", "ok", "okay",
-    "yes", "no", "yep", "nope", "ja", "nein", "sure", "bye", "tschüss", "good", "guten", "morgen", "morning",
-    "evening", "night", "abend", "tag", "nacht", "please", "bitte", "great", "super", "cool", "nice", "lol", "gut",
-    "alright", "passt", "genau",
-];
+/// Small beside a courtesy: "thank you", "guten Tag".
+const SMALL: &[&str] = &["you", "dir", "morgen", "abend", "tag", "nacht"];
 const ORDERS: &[&str] = &[
     "turn",
     "switch",
@@ -249,7 +210,8 @@ fn trimmed(word: &str) -> &str {
 
 fn is_small_talk(words: &[&str]) -> bool {
     let one = words.len() <= 1 && !words.iter().any(|word| word.contains(['@', ':']) || has_digit(word));
-    one || (words.len() <= SMALL_TALK_WORDS_MAX && words.iter().all(|word| SMALL.contains(word)))
+    let is_small = |word: &&str| SMALL.contains(word) || lexicon::is_courtesy(word);
+    one || (words.len() <= SMALL_TALK_WORDS_MAX && words.iter().all(is_small))
 }
 
 fn has_digit(word: &str) -> bool {
@@ -267,11 +229,12 @@ fn has_date(words: &[&str]) -> bool {
         let hour = word.strip_suffix("pm").or_else(|| word.strip_suffix("am")).or_else(|| word.strip_suffix('h'));
         hour.is_some_and(|hour| !hour.is_empty() && hour.bytes().all(|byte| byte.is_ascii_digit()))
     };
+    let day = |word: &&str| DAYS.contains(word) || lexicon::weekday(word).is_some() || lexicon::is_only_month(word);
     let beside = |pair: &[&str]| {
         let month = |word: &str| ["march", "may", "uhr", "pm", "am", "o'clock"].contains(&word);
         (has_digit(pair[0]) && month(pair[1])) || (month(pair[0]) && has_digit(pair[1]))
     };
-    words.iter().any(|word| DAYS.contains(word) || dated(word) || clock(word)) || words.windows(2).any(beside)
+    words.iter().any(|word| day(word) || dated(word) || clock(word)) || words.windows(2).any(beside)
 }
 
 /// A number with its unit, a code, an address.

@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 
 use crate::format::Skill;
+use hob_core::domain::lexicon::is_courtesy;
 use hob_memory::rank::stem::stem;
-use hob_memory::rank::words::{is_courtesy, is_stop_word, words};
+use hob_memory::rank::words::{is_stop_word, words};
 
 /// The most skills that fit at once.
 pub const MATCHES_MAX: usize = 5;

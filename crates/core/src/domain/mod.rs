@@ -15,6 +15,7 @@ pub mod health;
 pub mod ids;
 pub mod inbound;
 pub mod letter;
+pub mod lexicon;
 pub mod memory;
 pub mod money;
 #[cfg(any(test, feature = "testkit"))]

@@ -4,27 +4,14 @@ use std::fmt;
 
 use jiff::civil::Date;
 
+use hob_core::domain::lexicon;
+
 /// A year in which 29 February is.
 const LEAP_YEAR: i16 = 2_000;
 /// Nobody was born before it who is spoken of in a household.
 const FIRST_YEAR: i16 = 1_800;
 
-/// The months in English and German, in lower case; their beginnings will do.
-const MONTHS: [&[&str]; 12] = [
-    &["january", "januar", "jänner"],
-    &["february", "februar"],
-    &["march", "märz", "maerz"],
-    &["april"],
-    &["may", "mai"],
-    &["june", "juni"],
-    &["july", "juli"],
-    &["august"],
-    &["september"],
-    &["october", "oktober"],
-    &["november"],
-    &["december", "dezember"],
-];
-/// Shorter beginnings could be those of several.
+/// A month's beginning will do, but shorter ones could be those of several.
 const MONTH_CHARS_MIN: usize = 3;
 
 /// Words around a date that say nothing of it.
@@ -198,7 +185,7 @@ fn words(text: &str) -> Result<Parts, NoBirthday> {
 /// Which month a word is, or begins like.
 fn month_of(word: &str) -> Option<i64> {
     let begins = |names: &[&str]| names.iter().any(|name| name.starts_with(word));
-    let found = (1..).zip(MONTHS).find(|(_, names)| begins(names)).map(|(number, _)| number);
+    let found = (1..).zip(lexicon::MONTHS).find(|(_, names)| begins(names)).map(|(number, _)| number);
     found.filter(|_| word.chars().count() >= MONTH_CHARS_MIN)
 }
 

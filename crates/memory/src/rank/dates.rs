@@ -1,9 +1,10 @@
 //! The days that a question speaks of: "on 8 May", "in March 2024", "last Tuesday", "vor zwei Wochen".
 
-use jiff::civil::{Date, Weekday};
+use jiff::civil::Date;
 use jiff::{Span, ToSpan};
 
 use crate::rank::words::words;
+use hob_core::domain::lexicon::{self, month, weekday};
 
 mod named;
 #[cfg(test)]
@@ -114,7 +115,7 @@ impl Here<'_> {
         let year = year(self.word(year_at));
         let day = before.or(after);
         // "may" and "march" are verbs, too.
-        let is_verb = matches!(self.word(0), "may" | "march" | "mar");
+        let is_verb = !lexicon::is_only_month(self.word(0));
         let introduced = [
             "in", "im", "of", "last", "this", "since", "until", "early", "late", "during", "between", "from", "before",
             "after",
@@ -299,50 +300,10 @@ fn day(word: &str) -> Option<i8> {
 
 /// A count, up to ten in words.
 fn number(word: &str) -> Option<i64> {
-    let named: [&[&str]; 11] = [
-        &[],
-        &["a", "an", "one", "einem", "einer"],
-        &["two", "zwei", "couple"],
-        &["three", "drei", "few"],
-        &["four", "vier"],
-        &["five", "funf"],
-        &["six", "sechs"],
-        &["seven", "sieben"],
-        &["eight", "acht"],
-        &["nine", "neun"],
-        &["ten", "zehn"],
-    ];
-    let named = (1_i64..).zip(&named[1..]).find(|(_, names)| names.contains(&word)).map(|(count, _)| count);
-    named.or_else(|| word.parse().ok().filter(|count| (1..=1_000).contains(count)))
-}
-
-fn month(word: &str) -> Option<i8> {
-    let names: [&[&str]; 12] = [
-        &["january", "jan", "januar", "janner"],
-        &["february", "feb", "februar"],
-        &["march", "mar", "marz"],
-        &["april", "apr"],
-        &["may", "mai"],
-        &["june", "jun", "juni"],
-        &["july", "jul", "juli"],
-        &["august", "aug"],
-        &["september", "sept", "sep"],
-        &["october", "oct", "oktober", "okt"],
-        &["november", "nov"],
-        &["december", "dec", "dezember", "dez"],
-    ];
-    (1_i8..).zip(&names).find(|(_, names)| names.contains(&word)).map(|(month, _)| month)
-}
-
-fn weekday(word: &str) -> Option<Weekday> {
-    Some(match word {
-        "monday" | "montag" => Weekday::Monday,
-        "tuesday" | "dienstag" => Weekday::Tuesday,
-        "wednesday" | "mittwoch" => Weekday::Wednesday,
-        "thursday" | "donnerstag" => Weekday::Thursday,
-        "friday" | "freitag" => Weekday::Friday,
-        "saturday" | "samstag" | "sonnabend" => Weekday::Saturday,
-        "sunday" | "sonntag" => Weekday::Sunday,
-        _ => return None,
-    })
+    match word {
+        "a" | "an" | "einem" | "einer" => Some(1),
+        "couple" => Some(2),
+        "few" => Some(3),
+        word => lexicon::number(word).or_else(|| word.parse().ok().filter(|count| (1..=1_000).contains(count))),
+    }
 }

@@ -5,7 +5,8 @@
 //! small talk, are what should bring nothing (`docs/decisions/0005-ranking.md`).
 
 use crate::rank::features::{Described, Question};
-use crate::rank::words::{is_courtesy, is_stop_word, words};
+use crate::rank::words::{is_stop_word, words};
+use hob_core::domain::lexicon::is_courtesy;
 
 /// From where on a candidate is relevant, where there is an embedding.
 const CUT: f64 = 0.35;

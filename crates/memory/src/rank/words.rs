@@ -19,12 +19,6 @@ pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// Whether a word is what people say out of courtesy, or to go on: where nothing else is said, nothing is asked.
-#[must_use]
-pub fn is_courtesy(word: &str) -> bool {
-    COURTESY.binary_search(&word).is_ok()
-}
-
 /// The letter without its accent, where Western languages put one.
 fn fold(letter: char) -> char {
     match letter {
@@ -300,79 +294,6 @@ const STOP_WORDS: &[&str] = &[
     "zur",
 ];
 
-/// Sorted, folded.
-const COURTESY: &[&str] = &[
-    "alles",
-    "alright",
-    "anything",
-    "bitte",
-    "bye",
-    "cool",
-    "danke",
-    "doch",
-    "else",
-    "etwas",
-    "evening",
-    "everything",
-    "fine",
-    "genau",
-    "gern",
-    "good",
-    "goodbye",
-    "great",
-    "gut",
-    "gute",
-    "guten",
-    "haha",
-    "hallo",
-    "hello",
-    "help",
-    "hey",
-    "hi",
-    "hm",
-    "hmm",
-    "irgendwas",
-    "klar",
-    "lol",
-    "moin",
-    "morning",
-    "nein",
-    "nice",
-    "nichts",
-    "night",
-    "no",
-    "nochmal",
-    "nope",
-    "nothing",
-    "oh",
-    "ok",
-    "okay",
-    "okey",
-    "passt",
-    "perfect",
-    "please",
-    "prima",
-    "right",
-    "something",
-    "sonst",
-    "stimmt",
-    "stop",
-    "super",
-    "sure",
-    "thank",
-    "thanks",
-    "thx",
-    "toll",
-    "tschuss",
-    "weiter",
-    "welcome",
-    "well",
-    "wow",
-    "yeah",
-    "yep",
-    "yes",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -392,8 +313,5 @@ mod tests {
         for (word, expected) in [("the", true), ("wann", true), ("fur", true), ("horse", false), ("", false)] {
             assert_eq!(is_stop_word(word), expected, "{word}");
         }
-        assert!(COURTESY.is_sorted_by(|one, next| one < next));
-        assert!(COURTESY.iter().all(|word| words(word).eq([word.to_string()])));
-        assert!(is_courtesy("danke") && !is_courtesy("dog"));
     }
 }

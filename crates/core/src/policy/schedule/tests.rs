@@ -70,6 +70,7 @@ fn n13_what_people_write_is_read() {
         ("on 24 December at 18:00", "on 24 December 2026 at 18:00"),
         ("on December 24th at 6pm", "on 24 December 2026 at 18:00"),
         ("am 24. Dezember um 18 Uhr", "on 24 December 2026 at 18:00"),
+        ("am 24. Dez. um 18 Uhr", "on 24 December 2026 at 18:00"),
         ("2027-01-02 at 7:00", "on 2 January 2027 at 07:00"),
         ("on 3.4.2027 at 7:00", "on 3 April 2027 at 07:00"),
         ("on 29 February at 8:00", "on 29 February 2028 at 08:00"),

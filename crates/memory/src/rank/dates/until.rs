@@ -3,8 +3,9 @@
 use jiff::ToSpan;
 use jiff::civil::Date;
 
-use crate::rank::dates::{day, month, weekday, year};
+use crate::rank::dates::{day, year};
 use crate::rank::words::words;
+use hob_core::domain::lexicon::{month, weekday};
 
 /// The last day on which what `text` says holds, as it was said on the day `today`.
 #[must_use]

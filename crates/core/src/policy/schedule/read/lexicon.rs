@@ -2,10 +2,11 @@
 
 use jiff::civil::Time;
 
+use crate::domain::lexicon;
 use crate::policy::schedule::Unit;
-use crate::policy::schedule::words::{MONTHS, ORDINALS, WEEKDAYS};
+use crate::policy::schedule::words::ORDINALS;
 
-/// German, word by word.
+/// German, word by word; the days and months are in the lexicon.
 const GERMAN: &[(&str, &str)] = &[
     ("jeden", "every"),
     ("jede", "every"),
@@ -56,29 +57,6 @@ const GERMAN: &[(&str, &str)] = &[
     ("mittags", "noon"),
     ("mittag", "noon"),
     ("mitternacht", "midnight"),
-    ("montag", "monday"),
-    ("dienstag", "tuesday"),
-    ("mittwoch", "wednesday"),
-    ("donnerstag", "thursday"),
-    ("freitag", "friday"),
-    ("samstag", "saturday"),
-    ("sonnabend", "saturday"),
-    ("sonntag", "sunday"),
-    ("montags", "mondays"),
-    ("dienstags", "tuesdays"),
-    ("mittwochs", "wednesdays"),
-    ("donnerstags", "thursdays"),
-    ("freitags", "fridays"),
-    ("samstags", "saturdays"),
-    ("sonntags", "sundays"),
-    ("januar", "january"),
-    ("februar", "february"),
-    ("märz", "march"),
-    ("mai", "may"),
-    ("juni", "june"),
-    ("juli", "july"),
-    ("oktober", "october"),
-    ("dezember", "december"),
 ];
 
 /// The words of a text: small, without what only separates them, in English.
@@ -102,24 +80,13 @@ pub(super) fn words(text: &str) -> Vec<String> {
 
 /// The day of the week, from Sunday, and whether it is spoken of as many.
 pub(super) fn weekday(word: &str) -> Option<(u8, bool)> {
-    let index = WEEKDAYS.iter().position(|day| {
-        let day = day.to_lowercase();
-        let short = matches!(word, "tues" | "wednes" | "thur" | "thurs") && day.starts_with(word);
-        word == day
-            || word.strip_suffix('s') == Some(day.as_str())
-            || (word.len() == 3 && day.starts_with(word))
-            || short
-    })?;
-    Some((u8::try_from(index).ok()?, word.ends_with("days")))
-}
-
-/// The month, from 1.
-pub(super) fn month(word: &str) -> Option<i8> {
-    let index = MONTHS.iter().position(|month| {
-        let month = month.to_lowercase();
-        word == month || (word.len() == 3 && month.starts_with(word)) || (word == "sept" && month == "september")
-    })?;
-    i8::try_from(index + 1).ok()
+    let named = |word: &str| lexicon::WEEKDAYS.iter().position(|names| names.contains(&word));
+    // A schedule speaks of days: there, the short forms are no other words.
+    let is_short = word.len() == 3 || matches!(word, "tues" | "wednes" | "thur" | "thurs");
+    let short = || lexicon::WEEKDAYS.iter().position(|names| is_short && names[0].starts_with(word));
+    let one = named(word).or_else(short).map(|day| (day, false));
+    let (day, many) = one.or_else(|| Some((named(word.strip_suffix('s')?)?, true)))?;
+    Some((u8::try_from(day).ok()?, many))
 }
 
 /// First to fourth; 5: the last.

@@ -3,8 +3,9 @@
 use jiff::civil::{Date, Time};
 use jiff::tz::Offset;
 
+use crate::domain::lexicon::month;
 use crate::policy::schedule::Unit;
-use crate::policy::schedule::read::lexicon::{counted, day_of_month, month, ordinal, time, unit, weekday};
+use crate::policy::schedule::read::lexicon::{counted, day_of_month, ordinal, time, unit, weekday};
 use crate::policy::schedule::read::{ReadError, date};
 
 /// A day of the calendar, perhaps of each year.
