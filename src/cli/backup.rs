@@ -28,7 +28,7 @@ pub struct BackupArguments {
     /// The folder for the archive; else as `[backup]` says
     #[arg(value_name = "FOLDER")]
     to: Option<PathBuf>,
-    /// Delete all of this Hob's archives there but so many of the newest
+    /// Keep this many of this Hob's newest archives there, and delete the others
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     keep: Option<u16>,
     /// Encrypt it to this public key of age (`age1…`), beside those that `[backup]` names; may be given more than once

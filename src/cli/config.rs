@@ -22,11 +22,11 @@ use hob_core::domain::clock::{Clock as _, SystemClock};
 /// What `hob config` can do.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ConfigCommand {
-    /// Say everything that is wrong with the config file
+    /// Check the config file, and say everything that is wrong with it
     Check,
     /// Print an example with every key, its meaning and its default
     Example,
-    /// Print the config as Hob holds it, each value with where it comes from, without secrets
+    /// Print the config in effect, with where each value comes from, without secrets
     Show {
         /// Defaults as well
         #[arg(long)]
@@ -47,19 +47,19 @@ pub enum ConfigCommand {
         /// Such as `agent.iterations_max`
         key: String,
     },
-    /// Take a key or a section away, so that the default holds
+    /// Remove a key or a section, so that the default applies
     Unset {
         /// Such as `agent.iterations_max`
         key: String,
     },
     /// List the last configs with which a model answered
     History,
-    /// Show what of the file is not as it was in one of them
+    /// Show how the config file differs from one of them
     Diff {
         /// Its number in the history; else the newest
         number: Option<usize>,
     },
-    /// Put one of them in the place of the file, which is kept
+    /// Replace the config file with one of them; the file is kept
     Rollback {
         /// Its number in the history; else the newest that differs from the file
         number: Option<usize>,

@@ -38,7 +38,7 @@ pub struct DoctorArguments {
     /// Make real calls as well: models say a word (it costs a few tokens), MCP servers start, the whole database is checked
     #[arg(long)]
     live: bool,
-    /// Make this check alone; may be said more than once
+    /// Run only this check; can be given more than once
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(NAMES))]
     only: Vec<String>,
 }

@@ -38,7 +38,7 @@ pub enum MemoryCommand {
         #[command(flatten)]
         which: Which,
     },
-    /// Show the newest of what is remembered
+    /// Show the newest memories
     List {
         #[command(flatten)]
         which: Which,
@@ -54,7 +54,7 @@ pub enum MemoryCommand {
         /// Where to; else to standard output
         file: Option<PathBuf>,
     },
-    /// Bring JSONL in: all of it or nothing; what is there already stays
+    /// Import JSONL, all of it or nothing; what is there already stays
     Import {
         /// Where from; - is standard input
         file: PathBuf,

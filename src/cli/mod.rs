@@ -77,7 +77,7 @@ pub struct Arguments {
 pub enum Command {
     /// Set Hob up, step by step: model, channels, service
     Init(Box<InitArguments>),
-    /// Talk to Hob here and now; from a pipe, each line is a message
+    /// Chat with Hob in this terminal; from a pipe, each line is a message
     Chat,
     /// Serve the configured channels until told to stop
     Run,
@@ -87,41 +87,41 @@ pub enum Command {
     Runs(RunsArguments),
     /// Show how a run went, check its record, or see what another policy would have decided
     Replay(ReplayArguments),
-    /// Look at what is remembered, have it forgotten, bring it out and in
+    /// Search, forget, export and import what is remembered
     #[command(subcommand)]
     Memory(MemoryCommand),
-    /// Look at the MCP servers
+    /// Show and try the MCP servers
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// Let somebody in by the code that Hob gave them, or show who waits
+    /// Let somebody in with the code that Hob gave them, or show who is waiting
     Pair(PairArguments),
     /// Look at what is to be done later
     #[command(subcommand)]
     Schedule(ScheduleCommand),
-    /// Look at skills, install and enable them
+    /// Show, install and enable skills
     #[command(subcommand)]
     Skill(SkillCommand),
-    /// Look at the configuration
+    /// Show, check and change the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Look at everything that a Hob needs, and say what to do; exit code 1: something does not work
+    /// Check everything that Hob needs, and say what to do; exit code 1: something does not work
     Doctor(DoctorArguments),
-    /// Show how Hob fares, on one screen
+    /// Show Hob's state on one screen
     Status(StatusArguments),
-    /// Ask the running Hob whether it hears and is heard; exit code 0: ready, 1: not ready, 2: not running
+    /// Ask the running Hob whether it is ready; exit code 0: ready, 1: not ready, 2: not running
     Health(HealthArguments),
     /// Print a link that opens Hob's page, or make keys for programs
     Web(WebArguments),
-    /// Take back the last change of the workspace, within a day; again: the one before
+    /// Undo the last change of the workspace, within a day; again: the one before
     Undo,
     /// Run under systemd: install, uninstall, status
     #[command(subcommand)]
     Service(ServiceCommand),
-    /// Make a backup, checked; Hob goes on meanwhile
+    /// Make a verified backup while Hob keeps running
     Backup(BackupArguments),
-    /// Check a backup, or put what is in it in the place of the data; stop Hob first
+    /// Check a backup, or restore it over the data; stop Hob first
     Restore(RestoreArguments),
-    /// Show which Hob this is; --check: whether it fits the database and the config
+    /// Show the version; --check: whether it fits the database and the config
     Version(VersionArguments),
     /// Measure
     #[command(subcommand)]

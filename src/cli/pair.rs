@@ -36,7 +36,7 @@ pub enum RoleArgument {
 /// What `hob pair` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct PairArguments {
-    /// The code that Hob gave them; without it, show who waits
+    /// The code that Hob gave them; without it, show who is waiting
     pub code: Option<String>,
     /// What they may
     #[arg(long, value_enum, default_value = "user", requires = "code")]

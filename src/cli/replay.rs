@@ -30,7 +30,7 @@ pub(super) mod words;
 pub struct ReplayArguments {
     /// The run's number, as `hob runs` shows it
     run: i64,
-    /// Fold the journal again: does it lead to the same effects, and to the state that was written down?
+    /// Replay the journal: does it lead to the same effects, and to the recorded state?
     #[arg(long, conflicts_with = "what_if")]
     verify: bool,
     /// Show where other numbers would have decided differently: [policy.guards] and so on, [limits], models, system

@@ -41,7 +41,7 @@ pub enum ServiceCommand {
         #[arg(long)]
         print: bool,
     },
-    /// Stop it, and start it no more; the data stays
+    /// Stop Hob and remove the service; the data stays
     Uninstall {
         #[command(flatten)]
         which: Which,

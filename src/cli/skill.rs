@@ -37,12 +37,12 @@ pub enum SkillCommand {
         #[arg(value_name = "PATH|URL")]
         from: String,
     },
-    /// Have an installed skill used, as it is now
+    /// Enable an installed skill, as it is now
     Enable {
         /// Its name
         name: String,
     },
-    /// Have it used no longer
+    /// Disable a skill
     Disable {
         /// Its name
         name: String,
@@ -55,7 +55,7 @@ pub enum SkillCommand {
         #[arg(long)]
         undo: bool,
     },
-    /// Take an installed skill away, with its files
+    /// Remove an installed skill and its files
     Remove {
         /// Its name
         name: String,

@@ -1,4 +1,4 @@
-//! `hob status`: how Hob fares, on one screen; of one that does not run, what its database tells.
+//! `hob status`: how Hob does, on one screen; of one that does not run, what its database tells.
 
 use std::path::Path;
 use std::time::Duration;

@@ -17,7 +17,7 @@ use hob_store::inspect::{known, schema};
 /// What `hob version` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct VersionArguments {
-    /// Look whether this Hob fits the database and the config: before an upgrade, or after one
+    /// Check that this Hob fits the database and the config, before or after an upgrade
     #[arg(long)]
     check: bool,
     /// Print JSON

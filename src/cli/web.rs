@@ -29,7 +29,7 @@ const WITHIN: Duration = Duration::from_secs(8);
 /// What `hob web` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct WebArguments {
-    /// The link is for somebody who may look, and change nothing
+    /// Make the link read-only
     #[arg(long)]
     pub viewer: bool,
     /// What else

@@ -182,7 +182,7 @@ fn named(setting: &str, word: &str, models: &Catalog) -> Result<String, StartErr
         let known: Vec<&str> = models.labels().map(|(_, label)| label).collect();
         let known = known.join(", ");
         StartError::Config(format!(
-            "{setting}: there is no model {word:?}. There are: {known}. More can be named under [provider]."
+            "{setting}: there is no model {word:?}. You can choose from: {known}. [provider] can name more."
         ))
     })
 }

@@ -155,7 +155,7 @@ async fn d6_always_is_stored_listed_and_revoked_and_never_covers_the_critical() 
         [
             "There is no grant 2 here; /grants lists the 1 that there are.",
             "Taken back, at once: I ask again before each pay to=\"Ben\" for Person 7.",
-            "Nothing is allowed here for good: I ask each time.",
+            "Nothing has a lasting permission here: I ask each time.",
         ]
     );
     asking(&mut house).await;

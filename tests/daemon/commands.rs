@@ -98,5 +98,5 @@ async fn a_model_is_chosen_for_a_conversation() {
     let asked: Vec<_> = house.model.requests().iter().map(|asked| asked.body["model"].to_string()).collect();
     assert_eq!(asked, ["\"clever\"", "\"fake\""]);
     house.say(ADA, "/model gone");
-    insta::assert_snapshot!(house.told(ADA, 3).await[2], @r#"I have no model "gone". There are: openai-compatible/fake, openai-compatible/clever. More can be named in config.toml."#);
+    insta::assert_snapshot!(house.told(ADA, 3).await[2], @r#"There is no model "gone". You can choose from: openai-compatible/fake, openai-compatible/clever. config.toml can name more."#);
 }

@@ -257,7 +257,7 @@ async fn b11_a_run_outlives_a_release_that_cannot_read_it() {
 async fn b11_what_was_put_aside_is_given_up_at_a_persons_word() {
     let house = asked_and_cut_off().await;
     house.say(ADA, "/stop");
-    assert_eq!(house.told(ADA, 4).await[3], "What I had put aside here is given up.");
+    assert_eq!(house.told(ADA, 4).await[3], "I gave up what I had put aside here.");
     house.say(ADA, "/stop");
     assert_eq!(house.told(ADA, 5).await[4], "Nothing is running here.");
     house.nothing_refused();

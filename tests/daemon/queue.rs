@@ -145,7 +145,7 @@ async fn n5_a_message_ends_the_run_and_comes_next() {
     within("dropped stream", house.model.dropped(1)).await;
     gate.open();
     insta::assert_snapshot!(house.told(ADA, 2).await.join("\n"), @"
-    I stop what I was doing; this comes next.
+    I am stopping what I was doing; this comes next.
     You said rather this
     ");
     house.nothing_refused();

@@ -55,7 +55,7 @@ async fn k5_a_key_changes_in_place_and_a_run_ends_with_what_it_began_with() {
     }
     assert_eq!(connects(&house.telegram), known, "the bot was left alone");
     insta::assert_snapshot!(told_next(&house, 1).await, @r#"
-    I go by the config file as it is now: 1 change.
+    I reloaded the config: 1 change.
     - agent.system_prompt: "You are old." → "You are new."
     "#);
     house.nothing_refused();
@@ -112,10 +112,10 @@ async fn k5_what_cannot_be_is_refused_and_its_end_noticed() {
         refused += 1;
         hob.until_logged("config.refused", refused).await;
         let said = told_next(&house, heard).await;
-        assert!(said.starts_with("I did not take over the config file") && said.contains(expected), "{said}");
+        assert!(said.starts_with("I did not apply the config file") && said.contains(expected), "{said}");
         write(good.clone());
         let again = told_next(&house, heard + 1).await;
-        assert_eq!(again, "The config file is right again: it says what I go by.");
+        assert_eq!(again, "The config file is valid again: it matches the settings in use.");
         heard += 2;
     }
     assert_eq!(house.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");
@@ -147,7 +147,7 @@ async fn k5_a_start_from_the_last_good_config_is_over_when_the_file_is_as_it_was
     let status = told_next(&house, 2).await;
     assert!(status.contains("degraded: config: ") && status.contains("last good config instead"), "{status}");
     std::fs::write(&file, &good).unwrap();
-    assert_eq!(told_next(&house, 3).await, "The config file is right again: it says what I go by.");
+    assert_eq!(told_next(&house, 3).await, "The config file is valid again: it matches the settings in use.");
     house.say(OWNER, "/status");
     assert!(!told_next(&house, 4).await.contains("degraded: config"));
 }
@@ -168,7 +168,7 @@ async fn k5_a_file_that_is_gone_or_something_else_changes_nothing() {
     assert!(status.contains("degraded: config: the config file was not taken over"), "{status}");
     std::fs::remove_dir(&file).unwrap();
     std::fs::copy(&good, &file).unwrap();
-    assert!(told_next(&house, 4).await.starts_with("The config file is right again"));
+    assert!(told_next(&house, 4).await.starts_with("The config file is valid again"));
     house.say(OWNER, "/status");
     assert!(!told_next(&house, 5).await.contains("degraded: config"));
 }
@@ -339,7 +339,7 @@ async fn k5_whoever_asks_hears_what_came_of_it_if_it_is_an_owner() {
     house.say(ADA, "/reload");
     assert_eq!(house.told(ADA, 1).await, ["Only an owner can do that."]);
     house.say(OWNER, "/reload");
-    assert_eq!(told_next(&house, 1).await, "The config file says what I go by already.");
+    assert_eq!(told_next(&house, 1).await, "The config file has not changed.");
     let unchanged = house.hob().log().matches("config.unchanged").count();
     house.hob().signal(Signal::HUP);
     house.hob().until_logged("config.unchanged", unchanged + 1).await;

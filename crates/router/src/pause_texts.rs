@@ -17,7 +17,7 @@ pub(super) const PAUSED_ALL: &str = "Everything is paused, in every conversation
 /// `/resume`.
 pub(super) const RESUMED: &str = "I go on.";
 /// `/resume all`.
-pub(super) const RESUMED_ALL: &str = "I go on everywhere, but where a conversation has been paused by itself.";
+pub(super) const RESUMED_ALL: &str = "I go on everywhere, except in conversations that were paused one by one.";
 /// `/resume`, and nothing is paused.
 pub(super) const NOTHING_PAUSED: &str = "Nothing is paused here.";
 /// `/pause all` or `/resume all`, by somebody who may not.
@@ -31,7 +31,7 @@ pub(super) const NOT_YOURS_TO_APPROVE: &str =
 /// The same, where who asked for it is a guest, or somebody of whom nobody knows who they are.
 pub(super) const FOR_OWNERS_TO_APPROVE: &str = "Only an owner can approve or deny that. Nothing has changed.";
 /// `/grants`, and there are none.
-pub(super) const NO_GRANTS: &str = "Nothing is allowed here for good: I ask each time.";
+pub(super) const NO_GRANTS: &str = "Nothing has a lasting permission here: I ask each time.";
 
 /// Why it stands still, and what helps.
 pub(super) fn stands_still(standstill: &Standstill) -> String {
@@ -128,7 +128,7 @@ mod tests {
         2. send for Ada, since 1 January 2026
         /grants revoke N takes one back.
         ");
-        insta::assert_snapshot!(grants(&[], &TimeZone::UTC), @"Nothing is allowed here for good: I ask each time.");
+        insta::assert_snapshot!(grants(&[], &TimeZone::UTC), @"Nothing has a lasting permission here: I ask each time.");
         insta::assert_snapshot!(revoked(&both[0]), @"Taken back, at once: I ask again before each pay for Ada.");
         insta::assert_snapshot!(no_such_grant(3, 2), @"There is no grant 3 here; /grants lists the 2 that there are.");
         assert_eq!(no_such_grant(1, 0), NO_GRANTS);

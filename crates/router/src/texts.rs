@@ -17,7 +17,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /persona [NAME] – show or choose who I am here; /persona default undoes it\n\
     /cost – what was spent, on which models, by whom\n\
     /journal – what I noted on the task I am at, or could not finish\n\
-    /undo – take back my last change of the workspace, within a day; again: the one before
+    /undo – take back my last change of the workspace, within a day; again: the one before\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
     /schedules – what I am to do later; /schedules pause|resume|delete|run N changes one\n\
@@ -35,7 +35,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
 /// `/stop`, and something runs.
 pub const STOPPING: &str = "Stopped.";
 /// `/stop`, and all that there is was put aside.
-pub const PARKED_GIVEN_UP: &str = "What I had put aside here is given up.";
+pub const PARKED_GIVEN_UP: &str = "I gave up what I had put aside here.";
 /// `/stop`, and nothing runs.
 pub const NOTHING_RUNS: &str = "Nothing is running here.";
 /// `/stop` or an answer, by somebody who may not.
@@ -49,7 +49,7 @@ pub const RESET: &str = "A new conversation: what was said here before is out of
 pub const RESET_STOPPED: &str = "Stopped. A new conversation: what was said here before is out of sight, also its summary. \
      What you told me stays remembered.";
 /// `/compact` while the same person's message is being worked on.
-pub const COMPACTING_NEXT: &str = "I sum up before my next step.";
+pub const COMPACTING_NEXT: &str = "I will sum up before my next step.";
 /// `/undo`, and there is nothing.
 pub const NOTHING_TO_UNDO: &str = "I have changed nothing here within the last day that could be taken back.";
 /// A message without words.
@@ -101,8 +101,8 @@ pub(super) fn acknowledged(mode: Mode, position: i64) -> String {
     match mode {
         Mode::Queue => format!("Queued, {}.", ordinal(position)),
         Mode::Steer => "Noted: it joins what I am doing at the next step, or comes right after.".to_owned(),
-        Mode::Interrupt if position == 1 => "I stop what I was doing; this comes next.".to_owned(),
-        Mode::Interrupt => format!("I stop what I was doing; this is queued, {}.", ordinal(position)),
+        Mode::Interrupt if position == 1 => "I am stopping what I was doing; this comes next.".to_owned(),
+        Mode::Interrupt => format!("I am stopping what I was doing; this is queued, {}.", ordinal(position)),
     }
 }
 
@@ -169,7 +169,7 @@ pub(super) fn model_unknown(name: &str, candidates: &[&str], known: &[(&str, &st
         return format!("{name:?} may be any of these: {}. Please say more of its name.", candidates.join(", "));
     }
     let labels: Vec<&str> = known.iter().map(|(_, label)| *label).collect();
-    format!("I have no model {name:?}. There are: {}. More can be named in config.toml.", labels.join(", "))
+    format!("There is no model {name:?}. You can choose from: {}. config.toml can name more.", labels.join(", "))
 }
 
 /// `/queue`.

@@ -35,21 +35,23 @@ pub(super) enum Outcome {
 pub(super) fn words(outcome: &Outcome) -> String {
     match outcome {
         Outcome::NoFile => "I was started without a config file: there is nothing to read.".to_owned(),
-        Outcome::Unchanged { mends: false } => "The config file says what I go by already.".to_owned(),
-        Outcome::Unchanged { mends: true } => "The config file is right again: it says what I go by.".to_owned(),
+        Outcome::Unchanged { mends: false } => "The config file has not changed.".to_owned(),
+        Outcome::Unchanged { mends: true } => {
+            "The config file is valid again: it matches the settings in use.".to_owned()
+        }
         Outcome::Refused(why) => {
-            format!("I did not take over the config file, and go on as before.\n{why}")
+            format!("I did not apply the config file, and keep the settings that I had.\n{why}")
         }
         Outcome::Done(done) => done_words(done),
     }
 }
 
 fn done_words(done: &Done) -> String {
-    let again = if done.mends { "The config file is right again. " } else { "" };
+    let again = if done.mends { "The config file is valid again. " } else { "" };
     let mut lines = vec![match done.changes.len() {
-        0 => format!("{again}I go by the config file as it is now: what it refers to has changed."),
-        1 => format!("{again}I go by the config file as it is now: 1 change."),
-        several => format!("{again}I go by the config file as it is now: {several} changes."),
+        0 => format!("{again}I reloaded the config: something that it refers to has changed."),
+        1 => format!("{again}I reloaded the config: 1 change."),
+        several => format!("{again}I reloaded the config: {several} changes."),
     }];
     lines.extend(done.changes.iter().take(LISTED_MAX).map(|change| format!("- {change}")));
     if let more @ 1.. = done.changes.len().saturating_sub(LISTED_MAX) {
@@ -58,9 +60,9 @@ fn done_words(done: &Done) -> String {
     lines.extend(done.channels.iter().filter_map(|((kind, account), step)| {
         let what = match step {
             Step::Stays => return None,
-            Step::Restarts => "is connected anew",
-            Step::Begins => "is connected",
-            Step::Ends => "is disconnected",
+            Step::Restarts => "was reconnected",
+            Step::Begins => "was connected",
+            Step::Ends => "was disconnected",
         };
         Some(format!("{kind} ({account}) {what}."))
     }));
@@ -90,16 +92,16 @@ mod tests {
             mends: true,
         };
         insta::assert_snapshot!(words(&Outcome::Done(done)), @r"
-        The config file is right again. I go by the config file as it is now: 2 changes.
+        The config file is valid again. I reloaded the config: 2 changes.
         - agent.iterations_max: 10 → 20
         - daemon: added
-        slack (work) is connected anew.
-        discord (default) is disconnected.
+        slack (work) was reconnected.
+        discord (default) was disconnected.
         Waits for a restart: daemon.log.
         ");
         let refused = Outcome::Refused("config.toml:3: agent.x: is not a known key".to_owned());
         insta::assert_snapshot!(words(&refused), @r"
-        I did not take over the config file, and go on as before.
+        I did not apply the config file, and keep the settings that I had.
         config.toml:3: agent.x: is not a known key
         ");
         let many = (0..23).map(|n| format!("k{n} = 1\n")).collect::<String>();
