@@ -26,8 +26,8 @@ use hob_store::error::StoreError;
 use hob_store::runs::Lease;
 use hob_store::sessions::Session;
 use hob_store::{
-    Statement, Store, Tx, beginnings, blobs, files, members, messages, millis, model_calls, occurrences, runs, sessions,
-    summaries,
+    Statement, Store, Tx, beginnings, blobs, files, members, messages, millis, model_calls, occurrences, runs,
+    sessions, summaries,
 };
 
 /// Claims the session's next run, if there is one to be driven.
