@@ -173,7 +173,7 @@ async fn n14_owners_without_a_chat_are_told_by_letter() {
     house.hob().until_logged("is watched", 1).await;
     house.configure(&mailbox("[agent]\nsystem_prompt = 'You are new.'\n"));
     let told = servers.until_got("olga", 1).await.remove(0);
-    assert!(told.contains("I go by the config file as it is now") && told.contains("agent.system_prompt"), "{told}");
+    assert!(told.contains("I reloaded the config") && told.contains("agent.system_prompt"), "{told}");
     house.stop().await;
 }
 

@@ -37,8 +37,8 @@ pub(crate) async fn root(house: &mut House) -> String {
 /// The key of the link that `hob web` prints.
 pub(crate) async fn printed_key(house: &mut House) -> String {
     let output = hob(house.home.path(), &["web"]).output().await.unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
-    told.split("/login#").nth(1).unwrap().split_whitespace().next().unwrap().to_owned()
+    let told = String::from_utf8(output.stdout.clone()).unwrap();
+    told.split("/login#").nth(1).unwrap_or_else(|| panic!("{output:?}")).split_whitespace().next().unwrap().to_owned()
 }
 
 impl Browser {
