@@ -348,16 +348,17 @@ impl StartedWith {
         begins::keep_schedules(&switches, &router);
         this.live = wired.into_iter().map(|wired| Live::begin(wired, None, (&router, &switches))).collect();
         this.begin_these(begins);
-        let mut page_at = None;
+        let page_at =
+            listener.as_ref().and_then(|listener| page::address(listener, this.roots.page.as_ref(), &blueprint.config));
+        // First: whoever reads that the page is there may ask for a link to it.
+        local::serve(&switches, &router, (&blueprint, page_at));
         if let Some(listener) = listener {
-            page_at = page::address(&listener, this.roots.page.as_ref(), &blueprint.config);
             let current = this.running.subscribe();
             let parts = (&blueprint, &switches);
             let page = page::routes(&listener, this.roots.page.as_ref(), parts, (&router, current)).await?;
             let places = page::places(&listener, &blueprint.config)?;
             this.begun.serve(listener, (page, places), (&switches, &router));
         }
-        local::serve(&switches, &router, (&blueprint, page_at));
         if blueprint.stays {
             troubles::keep_up(&switches, &router, &blueprint);
         }
