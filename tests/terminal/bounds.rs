@@ -60,6 +60,14 @@ async fn c9_a_command_does_not_fill_the_disk() {
     assert_eq!(run(2), (Some(0), "all\n".to_owned()));
     let (code, told) = run(60);
     assert_eq!((code, told.as_str()), (Some(125), "Hob has ended this: the disk is nearly full.\n"));
+    // Nor by the older calls for the same, which no limit of a file's size holds back.
+    let reserve =
+        "import fcntl, struct; f = open('a', 'wb'); r = struct.pack('hhqqiI4i', 0, 0, 0, 1 << 20, 0, 0, 0, 0, 0, 0)
+for call in (0x40305828, 0x4030582a, 0x40305839):
+    try: fcntl.ioctl(f, call, r); print('reserved')
+    except OSError as error: print(error.errno)";
+    let (told, _) = place.run(&format!("python3 -c \"{reserve}\"")).await;
+    assert_eq!(told, "95\n95\n95\n", "EOPNOTSUPP");
     assert_eq!(place.run("fallocate -l 1M a 2>&1; echo more > a && cat a").await.0.lines().last(), Some("more"));
 }
 

@@ -299,6 +299,7 @@ impl Inner {
     ) -> Result<(), StoreError> {
         // The run keeps these as long as it is driven, whatever is configured meanwhile.
         let ports = self.ports();
+        let was_opened = opened.is_some();
         let found = match opened {
             Some(opened) => Found::Run(Box::new(ports.store.read(opened).await?)),
             None => take_over(&ports.store, Claim { session, lease: self.lease() }).await?,
@@ -332,6 +333,11 @@ impl Inner {
             // Whoever adds to the lane, or answers, wakes it.
             Ok(Ok(Outcome::Waiting)) => self.asked.notify_one(),
             Ok(Ok(Outcome::Ended { more: false } | Outcome::Suspended)) => {}
+            Ok(Ok(Outcome::LeaseLost)) if was_opened => {
+                // It was found in the database before it was handed over here, and is driven already; others may wait.
+                tracing::debug!(run = %key.run, "the run was driven before");
+                self.mark_again(session);
+            }
             Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
             Ok(Err(error @ StoreError::Inconsistent { .. })) => {
                 // Something that the run refers to is damaged: it would fail the same way every time.

@@ -347,3 +347,12 @@ pub async fn put_off(tx: &mut Tx, id: OutboxId, until: i64) -> Result<(), StoreE
     .await?;
     Ok(())
 }
+
+/// What nobody can guess, for the name of a thread.
+///
+/// # Errors
+/// When the database fails.
+pub async fn secret(tx: &mut Tx) -> Result<String, StoreError> {
+    let secret = sqlx::query_scalar!(r#"SELECT lower(hex(randomblob(16))) AS "secret!: String""#);
+    Ok(secret.fetch_one(&mut *tx).await?)
+}

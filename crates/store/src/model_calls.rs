@@ -102,8 +102,9 @@ pub struct CallEnd {
     pub error: Option<String>,
 }
 
-/// Records how the open call of a run came out, and adds it to the sums; a run has at most one. Gives which model stands in for
-/// which in its session, as the chat was told, as JSON; none: the right one answers.
+/// Records how the open call of a run came out, and adds it to the sums; a run has at most one.
+///
+/// Gives which model stands in for which in its session, as the chat was told, as JSON; none: the right one answers.
 ///
 /// # Errors
 /// When the database fails.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -134,6 +134,8 @@ async fn attend(bounds: Bounds, (stream, proven): (TcpStream, Proven), routes: R
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Reached(local));
+        // Behind a proxy the next request may be somebody else's.
+        proven.0.store(false, Ordering::Relaxed);
         request.extensions_mut().insert(proven.clone());
         routes.clone().oneshot(request)
     });
@@ -207,6 +209,8 @@ struct Held {
 struct Seats {
     bounds: Bounds,
     taken: Mutex<BTreeMap<u64, Held>>,
+    /// The next one's number: none is given twice.
+    next: AtomicU64,
 }
 
 /// A connection's place; dropped, it is free.
@@ -219,7 +223,7 @@ struct Seat {
 
 impl Seats {
     fn new(bounds: Bounds) -> Self {
-        Self { bounds, taken: Mutex::default() }
+        Self { bounds, taken: Mutex::default(), next: AtomicU64::default() }
     }
 
     /// A seat; none: all that could be given up are held by people who have shown who they are.
@@ -231,7 +235,7 @@ impl Seats {
             let number = given_up(&taken, rivals)?;
             taken.remove(&number)?.lost.cancel();
         }
-        let number = taken.last_key_value().map_or(0, |(last, _)| last + 1);
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
         let held = Held { caller, proven: Proven::default(), lost: CancellationToken::new() };
         taken.insert(number, held.clone());
         Some(Seat { seats: Arc::clone(self), number, held })

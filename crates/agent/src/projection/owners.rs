@@ -16,7 +16,7 @@ use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::Role;
 use hob_core::policy::access::AccessList;
 use hob_store::error::StoreError;
-use hob_store::{Tx, held, members, private_chats, sessions};
+use hob_store::{Tx, held, members, outbox, private_chats, sessions};
 
 /// Where owners read what Hob says to them, and nobody else does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +57,10 @@ pub async fn desks(
     for chat in private_chats::of_owners(tx).await? {
         let place = chat.conversation().filter(|place| place.channel != ChannelKind::Terminal);
         let Some(conversation) = place.filter(Conversation::is_private) else { continue };
+        // Who is none any more may not have spoken since.
+        if members::role_of(tx, access, (&conversation, &chat.external_id)).await? != Some(Role::Owner) {
+            continue;
+        }
         is_reached |= access.has_door(&conversation);
         if conversation == *matter.here {
             continue;
@@ -144,6 +148,9 @@ async fn address(tx: &mut Tx, desk: &Desk, key: &str) -> Result<(), StoreError> 
 }
 
 /// The thread of letters in which a run's question is put before owners.
+///
+/// Its name has a part that nobody can guess. A letter says itself to which thread it belongs, and an owner's answer to somebody
+/// else's letter must not be one to a question that they have not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AskedThread {
     /// The run.
@@ -156,16 +163,26 @@ pub struct AskedThread {
 const ASKED: &str = "@asked.invalid";
 
 impl AskedThread {
-    fn root(self) -> String {
-        format!("run-{}-{}{ASKED}", self.run, self.question)
+    fn root(self, secret: &str) -> String {
+        format!("run-{}-{}-{secret}{ASKED}", self.run, self.question)
     }
 
-    /// The one that this place is.
+    /// The one that this place claims to be: whether Hob has asked there, [`AskedThread::is_asked_in`] says.
     #[must_use]
     pub fn of(place: &Conversation) -> Option<Self> {
-        let numbers = place.chat.strip_suffix(ASKED).filter(|_| place.channel == ChannelKind::Email)?;
-        let (run, question) = numbers.strip_prefix("run-")?.split_once('-')?;
+        let name = place.chat.strip_suffix(ASKED).filter(|_| place.channel == ChannelKind::Email)?;
+        let mut parts = name.strip_prefix("run-")?.splitn(3, '-');
+        let (run, question, _secret) = (parts.next()?, parts.next()?, parts.next()?);
         Some(Self { run: RunId(run.parse().ok()?), question: question.parse().ok()? })
+    }
+
+    /// Was it asked in this session, which has the whole name?
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn is_asked_in(self, tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+        let asked = outbox::look::questions(tx, self.run, Some(self.question)).await?;
+        Ok(asked.iter().any(|chunk| chunk.session == session))
     }
 }
 
@@ -191,7 +208,7 @@ pub(super) async fn ask(
     let Asking { seq, question, who, file } = asking;
     let run = target.key.run;
     let text = format!("{who} asks me for this elsewhere, and only an owner can decide.\n{}", words.text);
-    let thread = AskedThread { run, question }.root();
+    let thread = AskedThread { run, question }.root(&held::secret(tx).await?);
     let subject = format!("May I do what {who} asks for?");
     let matter = Matter { here: &target.destination.conversation, thread: &thread, subject: &subject };
     let mut told = Vec::new();
@@ -226,9 +243,10 @@ mod tests {
             Conversation { channel, account, chat, thread: None }
         };
         let thread = AskedThread { run: RunId(7), question: 2 };
-        assert_eq!(AskedThread::of(&place(ChannelKind::Email, &thread.root())), Some(thread));
-        assert_eq!(AskedThread::of(&place(ChannelKind::Telegram, &thread.root())), None);
-        for chat in ["7@held.invalid", "run-7@asked.invalid", "run-x-1@asked.invalid", "run-7-1@asked.example"] {
+        let root = thread.root("s3cret");
+        assert_eq!(AskedThread::of(&place(ChannelKind::Email, &root)), Some(thread));
+        assert_eq!(AskedThread::of(&place(ChannelKind::Telegram, &root)), None);
+        for chat in ["7@held.invalid", "run-7-1@asked.invalid", "run-x-1-s@asked.invalid", "run-7-1-s@asked.example"] {
             assert_eq!(AskedThread::of(&place(ChannelKind::Email, chat)), None, "{chat}");
         }
     }

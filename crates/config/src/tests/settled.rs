@@ -102,17 +102,19 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             "delivery" => {
                 section.insert("backoff_max_secs".to_owned(), 3600.into());
             }
-            "daemon" => {
-                section.insert("lease_secs".to_owned(), 86_400.into());
-                cap(section, "heartbeat_secs", 86_399);
-                replace(section, "log", "info,hob_a=debug");
-            }
+            "daemon" => daemon(section),
             "telemetry" => telemetry(section),
             other => panic!("{other}: say here what its `validate` asks for"),
         }
     }
     voiced(&mut document);
     document
+}
+
+fn daemon(section: &mut toml::Table) {
+    section.insert("lease_secs".to_owned(), 86_400.into());
+    cap(section, "heartbeat_secs", 86_399);
+    replace(section, "log", "info,hob_a=debug");
 }
 
 fn listening(section: &mut toml::Table) {

@@ -70,9 +70,14 @@ impl Take {
         let by = &arriving.principal;
         // Whoever else writes there was not asked.
         let own = thread.filter(|_| Answerer::Owner.admits(by, (by.user, by.role)));
-        let Some(AskedThread { run, question }) = own else {
+        let Some(thread) = own else {
             return Ok(None);
         };
+        // A letter says itself to which thread it belongs.
+        if !thread.is_asked_in(tx, arriving.session.id).await? {
+            return Ok(None);
+        }
+        let AskedThread { run, question } = thread;
         let press = Press { run: run.0, question, choice: 0 };
         let Some((_, asking, asked)) = self.asked_by(tx, arriving, press).await? else {
             return self.tell(tx, arriving, (text, "refused"), texts::TOO_LATE.to_owned()).await.map(Some);

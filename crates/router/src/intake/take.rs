@@ -187,6 +187,7 @@ impl Take {
 
     pub(super) async fn arriving(&self, tx: &mut Tx, arrival: Arrival, role: Role) -> Result<Arriving, StoreError> {
         let Arrival { session, lane, user, member, is_latest_chat } = arrival;
+        let known = user.as_ref().map(|user| user.id);
         let conversation = &self.inbound.conversation;
         let session = match session {
             Some(session) => session,
@@ -205,7 +206,8 @@ impl Take {
         let said_by = (sender.external_id.as_str(), &self.inbound.circumstances.proof);
         let trust = self.desk.access.trust(conversation, said_by, member);
         let principal = Principal { user, name: sender.name.clone(), role, trust };
-        if conversation.is_private() && conversation.channel != ChannelKind::Terminal && !is_latest_chat {
+        let is_noted = is_latest_chat && known == Some(user);
+        if conversation.is_private() && conversation.channel != ChannelKind::Terminal && !is_noted {
             private_chats::note(tx, user, conversation, self.now).await?;
         }
         let reply_to = Some(self.inbound.external_id.clone());

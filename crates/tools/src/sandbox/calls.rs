@@ -68,8 +68,9 @@ const FORBIDDEN: [i64; 46] = [
 /// sees it.
 const UNSEEN: [i64; 2] = [libc::SYS_clone3, libc::SYS_openat2];
 
-/// System calls by which a disk is filled at once. Programs write instead where a file system has none.
-const AT_ONCE: [i64; 1] = [libc::SYS_fallocate];
+/// What the older calls are asked, by which a disk is filled at once as by `fallocate`: room for what comes, in 32 and 64 bits, and
+/// for zeros (`_IOW('X', 40 | 42 | 57, struct space_resv)`, linux/falloc.h).
+const RESERVES: [u64; 3] = [0x4030_5828, 0x4030_582a, 0x4030_5839];
 
 /// What the second ABI of x86-64 adds to a system call's number, to reach the same call.
 const X32: i64 = 0x4000_0000;
@@ -122,7 +123,9 @@ pub(super) fn filter(network: bool) -> Result<(), WallError> {
     let missing = u32::try_from(libc::ENOSYS).unwrap_or(38);
     let unsupported = u32::try_from(libc::EOPNOTSUPP).unwrap_or(95);
     apply(UNSEEN.iter().map(|call| (*call, Vec::new())).collect(), missing)?;
-    apply(AT_ONCE.iter().map(|call| (*call, Vec::new())).collect(), unsupported)?;
+    // Programs write instead, as where a file system has none of it.
+    let reserving = RESERVES.map(|what| asked(1, what)).into_iter().collect::<Result<_, WallError>>()?;
+    apply(BTreeMap::from([(libc::SYS_fallocate, Vec::new()), (libc::SYS_ioctl, reserving)]), unsupported)?;
     apply(rules(network)?, refused)
 }
 
@@ -158,16 +161,19 @@ fn rules(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, WallError> {
     let made = namespaces.map(|bit| Ok(SeccompRule::new(vec![wide(0, bit)?])?));
     rules.insert(libc::SYS_clone, made.collect::<Result<_, WallError>>()?);
     // Words put into the terminal of whoever started Hob.
-    let typed = [libc::TIOCSTI, libc::TIOCLINUX].map(|what| {
-        let asked = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, what)?;
-        Ok(SeccompRule::new(vec![asked])?)
-    });
+    let typed = [libc::TIOCSTI, libc::TIOCLINUX].map(|what| asked(1, what));
     rules.insert(libc::SYS_ioctl, typed.into_iter().collect::<Result<_, WallError>>()?);
     // Limits of others: the one that ends all the others goes by its own.
     let of_another = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
     rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![of_another])?]);
     modes(&mut rules)?;
     Ok(rules)
+}
+
+/// This argument, of 32 bits, is this.
+fn asked(argument: u8, what: u64) -> Result<SeccompRule, WallError> {
+    let is_it = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, what)?;
+    Ok(SeccompRule::new(vec![is_it])?)
 }
 
 /// No file comes out of here that runs as somebody else.

@@ -19,6 +19,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{SigSet, Signal as PosixSignal};
+use rustix::fs::OFlags;
 use rustix::io::FdFlags;
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Resource, Signal, WaitOptions, getgid, getppid, getuid,
@@ -360,15 +361,23 @@ fn until_too_many(most: u64) {
 }
 
 /// What it writes must not fill the disk on which Hob keeps its own.
-#[expect(clippy::print_stderr, reason = "a stage has no log; what it says is the command's output")]
 fn until_disk_is_short(folder: &Path, least: u64) {
     let Some(floor) = Room::of(folder).map(|room| room.floor(least)) else { return };
     while let Some(room) = Room::of(folder) {
         if room.is_below(floor) {
-            eprintln!("Hob has ended this: the disk is nearly full.");
+            tell_at_once("Hob has ended this: the disk is nearly full.\n");
             end();
         }
         std::thread::sleep(room.again(floor));
+    }
+}
+
+/// Says this in the program's output, if it can be said now: who shares that may have filled it, and nobody waits for them.
+fn tell_at_once(words: &str) {
+    let output = io::stderr();
+    let told = rustix::fs::fcntl_setfl(&output, OFlags::NONBLOCK);
+    if told.and_then(|()| rustix::io::write(&output, words.as_bytes())).is_err() {
+        // Nothing can be done about it: the end says enough.
     }
 }
 

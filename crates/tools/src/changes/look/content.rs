@@ -134,7 +134,7 @@ fn fill(file: &mut File, piece: &mut [u8]) -> Result<usize, ChangesError> {
 
 /// The bytes as text, if they are; of a text that goes on the last character may be halved.
 fn text(bytes: &[u8]) -> Option<&str> {
-    let chunk = bytes.utf8_chunks().next()?;
+    let Some(chunk) = bytes.utf8_chunks().next() else { return Some("") };
     let is_whole = chunk.invalid().is_empty();
     let is_cut = bytes.len() == PIECE && bytes.len() - chunk.valid().len() < 4;
     ((is_whole || is_cut) && !bytes.contains(&0)).then(|| chunk.valid())

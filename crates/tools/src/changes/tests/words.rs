@@ -181,6 +181,17 @@ fn d6_a_long_text_is_shown_as_far_as_there_is_room() {
 }
 
 #[test]
+fn d6_what_fills_an_empty_file_or_empties_one_is_shown() {
+    let house = House::new();
+    house.write("__init__.py", "");
+    house.write("notes.txt", "buy milk\n");
+    let after =
+        Tree::of(&house.root()).with("__init__.py", file(0o644, "print('hi')\n")).with("notes.txt", file(0o644, ""));
+    let told = house.draft(1, &after).look().unwrap().summary(1).shown;
+    assert!(told.contains("+print('hi')") && told.contains("-buy milk"), "{told}");
+}
+
+#[test]
 fn d6_what_a_question_about_changes_leaves_out_is_told_whole_beside_it() {
     let file = |number: usize| Change {
         path: format!("f{number:03}").into(),
