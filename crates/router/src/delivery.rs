@@ -1,6 +1,7 @@
 //! The outbox's workers: what is to be said is said, in order, until it is said or given up.
 
 mod metered;
+mod place;
 mod records;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+use crate::delivery::place::Place;
 use crate::delivery::records::{ListOpen, Over, Queued, Sweep};
 use crate::delivery::turn::{Next, Settled, Turn, Turned, Wait, judge};
 use crate::delivery::ways::{Reach, Ways};
@@ -279,33 +281,7 @@ impl Watcher for Delivery {
             return None;
         }
         workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: false });
-        Some(Box::new(Place { delivery: self.clone(), session, first: None }))
-    }
-}
-
-/// A worker's place that is kept. Whoever was woken meanwhile goes on from there when it is dropped.
-struct Place {
-    delivery: Delivery,
-    session: SessionId,
-    first: Option<Box<Waiting>>,
-}
-
-impl Reserved for Place {
-    fn begin_with(&mut self, first: Waiting) {
-        self.first = Some(Box::new(first));
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let first = self.first.take();
-        let mut workers = self.delivery.inner.workers();
-        if first.is_none() && workers.get(&self.session).is_some_and(|worker| !worker.again) {
-            workers.remove(&self.session);
-            return;
-        }
-        drop(workers);
-        self.delivery.begin(self.session, first);
+        Some(Box::new(Place::new(self.clone(), session)))
     }
 }
 
