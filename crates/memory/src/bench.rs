@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::civil::Date;
@@ -16,14 +16,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::bench::write::{Passages, PutVectors, Register, WriteConversation};
-use crate::embedding::Embedder;
 use crate::embedding::error::EmbedError;
-use crate::nearby::Serving;
+use crate::embedding::{Embedded, Embedder};
 use crate::passage::Passage;
 use crate::rank::dates;
 use crate::recall::fuse::Candidate;
 use crate::recall::meaning::telling;
 use crate::recall::{Memory, Question, RecallLimits};
+use crate::serving::Serving;
 use crate::vectors::bytes::{Stored, encode};
 use crate::vectors::index::Index;
 use hob_core::domain::ids::{MemoryId, UserId};
@@ -218,15 +218,15 @@ async fn embed(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<Serving, B
         }
         store.write(PutVectors { model, vectors }).await?;
     }
-    Ok(Serving { embedder: Arc::clone(embedder), model, index: RwLock::new(index) })
+    Ok(Serving::of(Arc::clone(embedder), model, index))
 }
 
 async fn vectors(embedder: &dyn Embedder, passages: &[Passage]) -> Result<Vec<NewVector>, EmbedError> {
     let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
     if let Some(embedded) = embedder.embed_tokens(&texts).await? {
-        let vector = |(passage, one): (&Passage, _)| NewVector {
+        let vector = |(passage, one): (&Passage, Embedded)| NewVector {
             memory: passage.memory,
-            signs: Some(telling(&one, &passage.text, passage.own_from).to_bytes()),
+            signs: Some(telling(&one.tokens, &passage.text, passage.own_from).to_bytes()),
             vector: encode(&one.vector),
         };
         return Ok(passages.iter().zip(embedded).map(vector).collect());

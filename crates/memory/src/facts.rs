@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::facts::keep::{Remembered, Saying, keep};
+use crate::facts::rivals::Rivalry;
 use crate::facts::same::{fold, one_line};
 use crate::facts::weigh::weigh;
 use crate::rank::dates::until::until;
@@ -27,7 +28,7 @@ use hob_core::domain::ids::{FactId, PersonId, RunId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
-use hob_store::facts::{Fact, FactRow, Source};
+use hob_store::facts::{Fact, FactRow, Source, Standing};
 use hob_store::{Statement, Tx, facts, memories, millis, users};
 
 /// Where the words of a fact stand in the full-text index.
@@ -125,7 +126,7 @@ impl Statement for SearchFacts {
     }
 }
 
-/// The facts that go along with a question: current, no rivals, the weightiest first ([`weigh()`]).
+/// The facts that go along with a question, the weightiest first ([`weigh()`]), and what is not sure.
 #[derive(Debug, Clone)]
 pub struct RelevantFacts {
     /// Where may be looked: `policy::memory::visible`.
@@ -138,18 +139,29 @@ pub struct RelevantFacts {
     pub now: Timestamp,
 }
 
+/// What they are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Relevant {
+    /// Those that hold.
+    pub facts: Vec<KnownFact>,
+    /// What contradicts each other and nobody was asked about; the oldest first. Whoever puts one before a person calls
+    /// [`facts::asked`] in the same transaction.
+    pub rivals: Vec<Rivalry>,
+}
+
 #[async_trait]
 impl Statement for RelevantFacts {
-    type Output = Vec<KnownFact>;
+    type Output = Relevant;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<KnownFact>, StoreError> {
+    async fn run(&self, tx: &mut Tx) -> Result<Relevant, StoreError> {
         let (now, limit) = (millis(self.now), i64::try_from(self.limit).unwrap_or(i64::MAX));
         let mut found: BTreeMap<FactId, (Option<usize>, Fact)> = BTreeMap::new();
         if let Some(query) = match_expression(&self.question, &self.scopes, FACT_COLUMNS) {
             let matching = facts::matching(tx, &query, limit).await?;
             found.extend(matching.into_iter().enumerate().map(|(place, fact)| (fact.id, (Some(place), fact))));
         }
-        for fact in facts::standing(tx, &list(&self.scopes), limit).await? {
+        let Standing { facts: standing, open } = facts::standing(tx, &list(&self.scopes), limit).await?;
+        for fact in standing {
             found.entry(fact.id).or_insert((None, fact));
         }
         let holds = |fact: &Fact| fact.rival_of.is_none() && !fact.is_over(now);
@@ -160,7 +172,11 @@ impl Statement for RelevantFacts {
             .collect();
         known.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.id.cmp(&a.1.id)));
         known.truncate(self.limit);
-        Ok(known.into_iter().map(|(score, fact)| known_fact(fact, score)).collect())
+        let open = open.into_iter().filter(|(current, rival)| !current.is_over(now) && !rival.is_over(now));
+        Ok(Relevant {
+            facts: known.into_iter().map(|(score, fact)| known_fact(fact, score)).collect(),
+            rivals: open.map(|(current, rival)| Rivalry { current, rival }).collect(),
+        })
     }
 }
 

@@ -19,6 +19,7 @@ pub mod people;
 pub mod rank;
 pub mod recall;
 pub mod retention;
+pub mod serving;
 mod set_aside;
 pub mod transfer;
 pub mod upkeep;

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::Notify;
 
-use crate::embedding::Embedder;
-use crate::vectors::index::Index;
+use crate::serving::Serving;
 use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
 
@@ -62,16 +61,6 @@ impl fmt::Display for Standing {
             Self::Degraded { why } => write!(f, "degraded: by words alone ({why})"),
         }
     }
-}
-
-/// An embedder, and the vectors that it made.
-pub struct Serving {
-    /// Makes vectors of questions.
-    pub embedder: Arc<dyn Embedder>,
-    /// The row of its model.
-    pub model: i64,
-    /// The signs of all vectors.
-    pub index: RwLock<Index>,
 }
 
 impl Nearby {

@@ -86,7 +86,7 @@ impl Library {
         let (shelf, cards) = (self.shelf.load_full(), self.cards.load_full());
         let near = match self.nearby.serving() {
             Some(serving) => {
-                let near = self.meaning.near(&*serving.embedder, text);
+                let near = self.meaning.near(&serving, text);
                 tokio::time::timeout(MEANING_MAX, near).await.unwrap_or_default()
             }
             None => Default::default(),

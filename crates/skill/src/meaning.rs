@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::shelf::Shelf;
 use hob_memory::embedding::Embedder;
+use hob_memory::serving::Serving;
 
 /// The vectors of skills, by what was embedded.
 #[derive(Debug, Default)]
@@ -49,19 +50,19 @@ impl Meaning {
     }
 
     /// The cosine of each skill and what was said.
-    pub(super) async fn near(&self, embedder: &dyn Embedder, text: &str) -> BTreeMap<String, f32> {
+    pub(super) async fn near(&self, serving: &Serving, text: &str) -> BTreeMap<String, f32> {
         let vectors = self.0.load_full();
-        if vectors.of.is_empty() || vectors.model != embedder.model().digest {
+        if vectors.of.is_empty() || vectors.model != serving.embedder.model().digest {
             return BTreeMap::new();
         }
-        let said = match embedder.embed(&[text.to_owned()]).await {
-            Ok(made) => made.into_iter().next().unwrap_or_default(),
+        let said = match serving.asked(text).await {
+            Ok(asked) => asked,
             Err(error) => {
                 tracing::debug!(%error, "what was said could not be embedded; skills are found by words alone");
                 return BTreeMap::new();
             }
         };
-        let dot = |one: &[f32]| one.iter().zip(&said).map(|(a, b)| a * b).sum::<f32>();
+        let dot = |one: &[f32]| one.iter().zip(&said.vector).map(|(a, b)| a * b).sum::<f32>();
         vectors.of.iter().map(|(name, (_, vector))| (name.clone(), dot(vector))).collect()
     }
 }

@@ -1,9 +1,11 @@
 //! What is known of a message that arrives, in one look: its conversation and what stands in its lane, who speaks and what they
-//! may.
+//! may, and what a run of theirs would begin with.
 
 use crate::Tx;
+use crate::beginnings::{Beginning, tools};
 use crate::error::StoreError;
 use crate::sessions::Session;
+use crate::summaries::Summary;
 use crate::users::KnownUser;
 use hob_core::domain::ids::{SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
@@ -22,6 +24,8 @@ pub struct Arrival {
     pub member: Option<Role>,
     /// It is where somebody talked with Hob alone the last time, and it was them.
     pub is_latest_chat: bool,
+    /// What a run of this person's begins with there.
+    pub begins: Beginning,
 }
 
 /// What stands in a lane; each of it is looked at closely only where there is something.
@@ -74,10 +78,17 @@ pub async fn look(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<Arr
              (SELECT role FROM members WHERE channel = $2 AND account = $3 AND external_id = $4) AS "member?: Role",
              EXISTS (SELECT 1 FROM private_chats p
                      WHERE p.user_id = u.id AND p.channel = $2 AND p.account = $3 AND p.chat = $5
-                       AND p.at >= (SELECT max(at) FROM private_chats)) AS "is_latest_chat!: bool"
+                       AND p.at >= (SELECT max(at) FROM private_chats)) AS "is_latest_chat!: bool",
+             h.run_journal, y.through AS "through?", y.text AS "text?", y.taint AS "taint?",
+             (SELECT json_group_array(tool) FROM (
+                SELECT tool FROM grants WHERE session_id = h.id AND user_id = u.id AND revoked_at IS NULL ORDER BY tool))
+               AS "granted!: String",
+             (SELECT count(*) FROM messages m WHERE m.session_id = h.id AND m.pruned = 1
+                AND m.ordinal > max(h.context_from, coalesce(y.through, 0))) AS "pruned!: i64"
            FROM (SELECT 1) LEFT JOIN sessions h ON h.key = $1
              LEFT JOIN identities i ON i.channel = $2 AND i.account = $3 AND i.external_id = $4
-             LEFT JOIN users u ON u.id = i.user_id"#,
+             LEFT JOIN users u ON u.id = i.user_id
+             LEFT JOIN summaries y ON y.session_id = h.id AND y.user_id = u.id"#,
         key,
         channel,
         place.account,
@@ -104,5 +115,8 @@ pub async fn look(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<Arr
         context_from: row.context_from.unwrap_or_default(),
         last_ordinal: row.last_ordinal.unwrap_or_default(),
     });
-    Ok(Arrival { session, lane, user, member: row.member, is_latest_chat: row.is_latest_chat })
+    let summary = row.through.zip(row.text).map(|(through, text)| Summary { through, text, taint: row.taint });
+    let (run_journal, granted, pruned) = (row.run_journal, tools(&row.granted)?, row.pruned);
+    let begins = Beginning { run_journal, granted, summary, pruned };
+    Ok(Arrival { session, lane, user, member: row.member, is_latest_chat: row.is_latest_chat, begins })
 }

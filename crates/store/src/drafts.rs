@@ -102,8 +102,9 @@ pub async fn is_left(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
         r#"SELECT EXISTS (
              SELECT 1 FROM drafts d JOIN runs r ON r.id = d.run_id
              WHERE d.run_id = $1 AND r.state NOT IN ('queued', 'running', 'waiting')
-               AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run_id = d.run_id AND o.takes_draft = 1
-                                 AND o.state IN ('pending', 'sending', 'unknown'))) AS "left!: bool""#,
+               AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.session_id IN (r.session_id, r.home_session)
+                                 AND o.state IN ('pending', 'sending', 'unknown')
+                                 AND o.run_id = d.run_id AND o.takes_draft = 1)) AS "left!: bool""#,
         run
     )
     .fetch_one(&mut *tx)

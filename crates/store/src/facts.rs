@@ -264,43 +264,50 @@ pub async fn newest(tx: &mut Tx, scope: Scope, category: Option<&str>, limit: i6
     ))
 }
 
-/// The facts of the scopes (a JSON list) that go along whatever is asked.
-///
-/// Of each scope at most so many that are pinned, as many of the newest, and as many of those that were used last. Rivals are
-/// not among them.
-///
-/// # Errors
-/// When the database fails.
-pub async fn standing(tx: &mut Tx, scopes: &str, limit: i64) -> Result<Vec<Fact>, StoreError> {
-    Ok(facts!(
-        tx,
-        "facts f WHERE f.id IN (
-           SELECT i.value FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
-             SELECT id FROM facts WHERE scope = s.value AND pinned = 1 AND superseded_at IS NULL AND rival_of IS NULL
-             ORDER BY id DESC LIMIT $2))) i
-           UNION SELECT i.value FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
-             SELECT id FROM facts WHERE scope = s.value AND superseded_at IS NULL AND rival_of IS NULL
-             ORDER BY created_at DESC, id DESC LIMIT $2))) i
-           UNION SELECT i.value FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
-             SELECT id FROM facts
-             WHERE scope = s.value AND used_at IS NOT NULL AND superseded_at IS NULL AND rival_of IS NULL
-             ORDER BY used_at DESC LIMIT $2))) i)",
-        scopes,
-        limit
-    ))
+/// What goes along whatever is asked.
+#[derive(Debug, Clone, Default)]
+pub struct Standing {
+    /// Facts that nothing contradicts, and current ones that something does.
+    pub facts: Vec<Fact>,
+    /// Current facts, each with what contradicts it and was not asked about; the oldest first.
+    pub open: Vec<(Fact, Fact)>,
 }
 
-/// What contradicts current facts of the scopes (a JSON list) and was not asked about, the oldest first.
+/// What of the scopes (a JSON list) goes along whatever is asked.
+///
+/// Of each scope at most so many that are pinned, as many of the newest, and as many of those that were used last.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn open_rivals(tx: &mut Tx, scopes: &str) -> Result<Vec<Fact>, StoreError> {
-    Ok(facts!(
+pub async fn standing(tx: &mut Tx, scopes: &str, limit: i64) -> Result<Standing, StoreError> {
+    let mut facts = facts!(
         tx,
-        "json_each($1) s CROSS JOIN facts f ON f.scope = s.value
-         WHERE f.rival_of IS NOT NULL AND f.superseded_at IS NULL AND f.asked_at IS NULL ORDER BY s.key, f.id",
-        scopes
-    ))
+        "(SELECT 0 AS part, 0 AS pair, i.value AS id FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
+             SELECT id FROM facts WHERE scope = s.value AND pinned = 1 AND superseded_at IS NULL AND rival_of IS NULL
+             ORDER BY id DESC LIMIT $2))) i
+           UNION SELECT 0, 0, i.value FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
+             SELECT id FROM facts WHERE scope = s.value AND superseded_at IS NULL AND rival_of IS NULL
+             ORDER BY created_at DESC, id DESC LIMIT $2))) i
+           UNION SELECT 0, 0, i.value FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
+             SELECT id FROM facts
+             WHERE scope = s.value AND used_at IS NOT NULL AND superseded_at IS NULL AND rival_of IS NULL
+             ORDER BY used_at DESC LIMIT $2))) i
+           UNION ALL SELECT 1 + s.key, r.id, p.value FROM json_each($1) s CROSS JOIN facts r ON r.scope = s.value
+               CROSS JOIN json_each(json_array(r.rival_of, r.id)) p
+             WHERE r.rival_of IS NOT NULL AND r.superseded_at IS NULL AND r.asked_at IS NULL
+           ORDER BY 1, 2, 3) w CROSS JOIN facts f ON f.id = w.id ORDER BY w.part, w.pair, f.rival_of IS NOT NULL",
+        scopes,
+        limit
+    );
+    // The pairs come last, and nothing before them contradicts anything.
+    let pairs =
+        facts.iter().position(|fact| fact.rival_of.is_some()).map_or(facts.len(), |first| first.saturating_sub(1));
+    let mut last = facts.split_off(pairs).into_iter();
+    let mut open = Vec::new();
+    while let Some(pair) = last.next().zip(last.next()) {
+        open.push(pair);
+    }
+    Ok(Standing { facts, open })
 }
 
 /// The same was said again: it is at least so sure, and holds at least so long.

@@ -156,6 +156,9 @@ pub struct Counted {
     pub reported: i64,
 }
 
+/// Among so many of the latest calls those of a model are looked for: who was not asked for so long is counted anew.
+const LATEST_CALLS: i64 = 1_000;
+
 /// The latest answered calls of a model, the newest first.
 ///
 /// # Errors
@@ -163,11 +166,13 @@ pub struct Counted {
 pub async fn latest_counts(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<Counted>, StoreError> {
     let counts = sqlx::query_as!(
         Counted,
-        r#"SELECT estimate AS "estimate!: i64", input_tokens AS "reported!: i64" FROM model_calls
+        r#"SELECT estimate AS "estimate!: i64", input_tokens AS "reported!: i64" FROM (
+             SELECT model, state, estimate, input_tokens, asked_at FROM model_calls ORDER BY asked_at DESC LIMIT $3)
            WHERE model = $1 AND state = 'answered' AND estimate > 0 AND input_tokens > 0
            ORDER BY asked_at DESC LIMIT $2"#,
         model,
-        limit
+        limit,
+        LATEST_CALLS
     )
     .fetch_all(&mut *tx)
     .await?;

@@ -52,6 +52,21 @@ pub enum Part<'a> {
 /// # Errors
 /// When the database fails.
 pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), StoreError> {
+    insert(tx, new, (now, false)).await.map(drop)
+}
+
+/// Queues words, and takes them if nothing of their session goes out before them: they need not be taken in a transaction of
+/// their own. Only for whoever alone sends there.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add_and_take(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<Option<Waiting>, StoreError> {
+    let is_plain = new.file.is_none() && !matches!(new.part, Part::Instead(_));
+    let row = insert(tx, new, (now, is_plain)).await?;
+    row.filter(|row| row.attempts > 0).map(Row::decode).transpose()
+}
+
+async fn insert(tx: &mut Tx, new: &NewChunk<'_>, (now, takes): (Timestamp, bool)) -> Result<Option<Row>, StoreError> {
     let place = &new.destination.conversation;
     let channel = place.channel.as_str();
     let choices = serde_json::to_string(new.choices).map_err(|error| StoreError::Database(error.to_string()))?;
@@ -62,12 +77,20 @@ pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), 
         Part::Instead(key) => (None, Some(key)),
         Part::Words | Part::Reply => (None, None),
     };
-    sqlx::query!(
-        "INSERT INTO outbox
-           (key, session_id, run_id, channel, account, chat, thread, reply_to, text, choices, state, next_attempt_at, created_at,
-            file_id, markup, takes_draft, question, replaces_key)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11, $12, $13, $14, $15, $16)
-         ON CONFLICT (key) DO NOTHING",
+    let row = sqlx::query_as!(
+        Row,
+        r#"INSERT INTO outbox
+           (key, session_id, run_id, channel, account, chat, thread, reply_to, text, choices, next_attempt_at, created_at,
+            file_id, markup, takes_draft, question, replaces_key, state, attempts)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14, $15, $16,
+                CASE WHEN t.taken THEN 'sending' ELSE 'pending' END, t.taken
+         FROM (SELECT $17 AND NOT EXISTS (SELECT 1 FROM outbox WHERE session_id = $2
+                                          AND state IN ('pending', 'sending', 'unknown')) AS taken) t
+         WHERE true ON CONFLICT (key) DO NOTHING
+         RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
+                   channel, account, chat, thread, reply_to, text, markup, choices, attempts,
+                   may_repeat AS "may_repeat!: bool", next_attempt_at, created_at,
+                   file_id AS "file_id: FileId", takes_draft AS "takes_draft!: bool", replaces_key"#,
         new.key,
         new.session,
         new.run,
@@ -83,11 +106,12 @@ pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), 
         new.piece.markup,
         takes_draft,
         question,
-        replaces
+        replaces,
+        takes
     )
-    .execute(&mut *tx)
+    .fetch_optional(&mut *tx)
     .await?;
-    Ok(())
+    Ok(row)
 }
 
 /// A chunk that waits, with what the delivery needs to know.
@@ -207,29 +231,6 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
         return Ok(Some(waiting));
     }
     Ok(None)
-}
-
-/// Takes a chunk of words that was queued in this very transaction, if nothing of its session goes out before it: it need not be
-/// taken in one of its own.
-///
-/// # Errors
-/// When the database fails.
-pub async fn take_new(tx: &mut Tx, key: &str) -> Result<Option<Waiting>, StoreError> {
-    let row = sqlx::query_as!(
-        Row,
-        r#"UPDATE outbox SET state = 'sending', attempts = 1
-           WHERE key = $1 AND state = 'pending' AND attempts = 0 AND file_id IS NULL AND replaces_key IS NULL
-             AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.session_id = outbox.session_id AND o.id < outbox.id
-                             AND o.state IN ('pending', 'sending', 'unknown'))
-           RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
-                     channel, account, chat, thread, reply_to, text, markup, choices, attempts,
-                     may_repeat AS "may_repeat!: bool", next_attempt_at, created_at,
-                     file_id AS "file_id: FileId", takes_draft AS "takes_draft!: bool", replaces_key"#,
-        key
-    )
-    .fetch_optional(&mut *tx)
-    .await?;
-    row.map(Row::decode).transpose()
 }
 
 /// The platform's id of a chunk that was delivered.

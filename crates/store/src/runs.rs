@@ -209,7 +209,7 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
                        WHERE p.id = coalesce(r.home_session, r.session_id) AND p.paused_by IS NOT NULL))
              )
              ORDER BY r.state = 'queued', r.yields, r.id LIMIT 1)
-           RETURNING id AS "id!: RunId",
+           RETURNING id AS "id!: RunId", created_at AS "taken_in_at!: i64",
              EXISTS (SELECT 1 FROM run_events e WHERE e.run_id = runs.id AND e.kind = 'run.begun') AS "begun!: bool""#,
         session,
         lease.owner,
@@ -226,6 +226,8 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
 pub struct Claimable {
     /// It.
     pub id: RunId,
+    /// When its message was taken in, in Unix milliseconds.
+    pub taken_in_at: i64,
     /// Its work has begun: its journal may be long.
     pub begun: bool,
 }
@@ -368,6 +370,19 @@ pub enum Waits {
     WithoutEnd,
 }
 
+/// A question that is not open for ever stays open until then at least.
+///
+/// # Errors
+/// When the database fails.
+pub async fn wait_at_least(tx: &mut Tx, run: RunId, until: Timestamp) -> Result<(), StoreError> {
+    let until = millis(until);
+    // Of nothing and a time this is nothing.
+    sqlx::query!("UPDATE runs SET waits_until = max(waits_until, $1) WHERE id = $2", until, run)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}
+
 /// Prolongs every lease of a process.
 ///
 /// # Errors
@@ -375,7 +390,8 @@ pub enum Waits {
 pub async fn heartbeat(tx: &mut Tx, lease: &Lease) -> Result<u64, StoreError> {
     let until = millis(lease.until);
     let done = sqlx::query!(
-        "UPDATE runs SET lease_until = $1 WHERE lease_owner = $2 AND state = 'running'",
+        "UPDATE runs INDEXED BY runs_one_active SET lease_until = $1
+         WHERE state IN ('running', 'waiting') AND lease_owner = $2",
         until,
         lease.owner
     )
@@ -390,7 +406,8 @@ pub async fn heartbeat(tx: &mut Tx, lease: &Lease) -> Result<u64, StoreError> {
 /// When the database fails.
 pub async fn void_leases(tx: &mut Tx, owner: &str) -> Result<u64, StoreError> {
     let done = sqlx::query!(
-        "UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE lease_owner IS NOT NULL AND lease_owner <> $1",
+        "UPDATE runs INDEXED BY runs_one_active SET lease_owner = NULL, lease_until = NULL
+         WHERE state IN ('running', 'waiting') AND lease_owner <> $1",
         owner
     )
     .execute(&mut *tx)

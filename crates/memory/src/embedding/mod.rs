@@ -50,6 +50,11 @@ pub trait Embedder: Send + Sync {
     /// What makes them.
     fn model(&self) -> &EmbeddingModel;
 
+    /// Whether it works on this machine: what it makes of a sentence is there within milliseconds.
+    fn is_here(&self) -> bool {
+        false
+    }
+
     /// A vector of length one for each text, in the texts' order; what a text has beyond the model's reach is not seen.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError>;
 

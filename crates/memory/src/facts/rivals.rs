@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::facts::keep::settle;
-use crate::recall::list;
 use hob_core::domain::ids::FactId;
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
@@ -55,49 +54,6 @@ impl Rivalry {
 /// On one line, unable to end the block it stands in.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›")
-}
-
-/// What contradicts each other and nobody was asked about; the oldest first. Whoever puts one before a person calls
-/// [`facts::asked`] in the same transaction.
-#[derive(Debug, Clone)]
-pub struct OpenRivals {
-    /// Where may be looked.
-    pub scopes: Vec<Scope>,
-    /// The most.
-    pub limit: usize,
-    /// Now.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for OpenRivals {
-    type Output = Vec<Rivalry>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Rivalry>, StoreError> {
-        open_rivals(tx, self).await
-    }
-}
-
-/// The same, within a transaction.
-///
-/// # Errors
-/// When the database fails.
-pub async fn open_rivals(tx: &mut Tx, wanted: &OpenRivals) -> Result<Vec<Rivalry>, StoreError> {
-    let mut open = Vec::new();
-    for rival in facts::open_rivals(tx, &list(&wanted.scopes)).await? {
-        if open.len() >= wanted.limit {
-            break;
-        }
-        let current = match rival.rival_of {
-            Some(current) => facts::find(tx, current).await?,
-            None => None,
-        };
-        let over = |fact: &Fact| fact.is_over(millis(wanted.now));
-        if let Some(current) = current.filter(|current| !over(current) && !over(&rival)) {
-            open.push(Rivalry { current, rival });
-        }
-    }
-    Ok(open)
 }
 
 /// A person says which is true: the others are history.

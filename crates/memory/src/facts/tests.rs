@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use sqlx::SqliteConnection;
 
-use super::rivals::{OpenRivals, SettleRival};
+use super::rivals::SettleRival;
 use super::*;
 use hob_store::{Pace, Store};
 
@@ -118,18 +118,34 @@ async fn n6_contradictions_are_kept_apart_asked_about_once_and_settled() {
     assert_eq!(house.shown().await, "door code: 12, door code: 13?");
     let relevant =
         RelevantFacts { scopes: vec![Scope::House], question: "door code".to_owned(), limit: 9, now: at(40) };
-    let known: Vec<String> = house.store.read(relevant).await.unwrap().into_iter().map(|fact| fact.value).collect();
+    let Relevant { facts, rivals: rivalries } = house.store.read(relevant.clone()).await.unwrap();
+    let known: Vec<String> = facts.into_iter().map(|fact| fact.value).collect();
     assert_eq!(known, ["12"], "a rival is not put before the model as known");
-    let open = OpenRivals { scopes: vec![Scope::House], limit: 9, now: at(40) };
-    let rivalries = house.store.read(open.clone()).await.unwrap();
+    assert_eq!(rivalries.len(), 1);
     insta::assert_snapshot!(rivalries[0].words(&TimeZone::UTC), @r#"Two things are known about door code: "12" (Anna, 1 January 1970) and "13" (Ben, 1 January 1970). Ask once which of them is true, and remember the answer under the category "person" and the key "door code"."#);
-    let elsewhere = OpenRivals { scopes: vec![Scope::Person(UserId(1))], ..open.clone() };
-    assert!(house.store.read(elsewhere).await.unwrap().is_empty(), "nobody else is asked");
+    let elsewhere = RelevantFacts { scopes: vec![Scope::Person(UserId(1))], ..relevant.clone() };
+    assert!(house.store.read(elsewhere).await.unwrap().rivals.is_empty(), "nobody else is asked");
     sqlx::query("UPDATE facts SET asked_at = 50 WHERE rival_of IS NOT NULL").execute(&mut house.raw).await.unwrap();
-    assert!(house.store.read(open).await.unwrap().is_empty(), "they are asked once");
+    assert!(house.store.read(relevant).await.unwrap().rivals.is_empty(), "they are asked once");
     let told = house.keep(saying(Source::Told, 1, "door code", "13"), 60).await;
     assert_eq!(told.before(), Some("12"));
     assert_eq!(house.shown().await, "[door code: 12], door code: 13");
+}
+
+#[tokio::test]
+async fn n6_contradictions_come_in_pairs_beside_what_stands() {
+    let house = House::open().await;
+    for (key, value, at) in [("pet", "a dog", 10), ("car", "red", 11), ("code", "12", 12), ("pet", "a cat", 13)] {
+        house.keep(Saying { said_at: at, ..saying(Source::Extracted, 1, key, value) }, at).await;
+    }
+    house.keep(Saying { said_at: 14, ..saying(Source::Extracted, 2, "code", "13") }, 14).await;
+    let relevant = RelevantFacts { scopes: vec![Scope::House], question: "so".to_owned(), limit: 2, now: at(40) };
+    let Relevant { facts, rivals } = house.store.read(relevant).await.unwrap();
+    let known: Vec<String> = facts.into_iter().map(|fact| fact.value).collect();
+    assert_eq!(known, ["12", "red"], "what goes along is no more for what contradicts it");
+    let pairs: Vec<(&str, &str)> =
+        rivals.iter().map(|pair| (pair.current.value.as_str(), pair.rival.value.as_str())).collect();
+    assert_eq!(pairs, [("a dog", "a cat"), ("12", "13")]);
 }
 
 #[tokio::test]
@@ -158,7 +174,7 @@ async fn n6_what_is_over_is_no_longer_known() {
     assert_eq!(house.store.read(known(at(now))).await.unwrap().len(), 1);
     assert_eq!(house.store.read(known(until)).await.unwrap().len(), 0);
     let relevant = RelevantFacts { scopes: vec![Scope::House], question: "holiday".to_owned(), limit: 9, now: until };
-    assert!(house.store.read(relevant).await.unwrap().is_empty());
+    assert!(house.store.read(relevant).await.unwrap().facts.is_empty());
     let back = Saying { said_at: millis(until), ..saying(Source::Extracted, 2, "away", "back home") };
     assert!(
         matches!(house.keep(back, millis(until)).await, Remembered::Superseded { .. }),
@@ -198,7 +214,7 @@ async fn n8_the_facts_that_go_along_are_few_fit_and_ones_own() {
         limit: 5,
         now: at(40 * day),
     };
-    let keys = |facts: Vec<KnownFact>| facts.into_iter().map(|fact| fact.key).collect::<Vec<_>>();
+    let keys = |known: Relevant| known.facts.into_iter().map(|fact| fact.key).collect::<Vec<_>>();
     let newest = keys(house.store.read(relevant("hello")).await.unwrap());
     assert_eq!(newest, ["shelf 29", "shelf 28", "shelf 27", "shelf 26", "shelf 25"]);
     let fit = keys(house.store.read(relevant("what is on shelf 3?")).await.unwrap());

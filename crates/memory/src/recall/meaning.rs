@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::embedding::Embedded;
-use crate::embedding::error::EmbedError;
-use crate::nearby::Serving;
+use crate::embedding::TokenVector;
 use crate::rank::features::tells;
 use crate::rank::late::TokenSigns;
 use crate::recall::{Memory, Question, ids};
+use crate::serving::Serving;
 use crate::vectors::bits;
 use crate::vectors::bytes::rescore;
 use hob_store::error::StoreError;
@@ -41,8 +40,11 @@ impl Memory {
     /// The meaning of the question, if there is an embedding that tells it in time.
     pub async fn meant(&self, question: &Question) -> Option<Meant> {
         let serving = self.nearby.serving()?;
-        match tokio::time::timeout(DEADLINE, embed(&serving, &question.text)).await {
-            Ok(Ok((vector, tokens))) => Some(Meant { serving, vector, tokens }),
+        match tokio::time::timeout(DEADLINE, serving.asked(&question.text)).await {
+            Ok(Ok(asked)) => {
+                let tokens = telling(asked.tokens.as_deref().unwrap_or_default(), &question.text, 0);
+                Some(Meant { serving, vector: asked.vector.clone(), tokens })
+            }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "recall goes by words alone: the question could not be embedded");
                 None
@@ -81,28 +83,11 @@ fn candidates(all: usize) -> usize {
     if all < FEWER_FROM { *CANDIDATES.end() } else { (all / ONE_OF).clamp(*CANDIDATES.start(), *CANDIDATES.end()) }
 }
 
-async fn embed(serving: &Serving, text: &str) -> Result<(Vec<f32>, TokenSigns), EmbedError> {
-    let texts = [text.to_owned()];
-    if let Some(embedded) = serving.embedder.embed_tokens(&texts).await? {
-        let of_one = |one: Embedded| {
-            let tokens = telling(&one, text, 0);
-            (one.vector, tokens)
-        };
-        return embedded.into_iter().next().map(of_one).ok_or_else(nothing);
-    }
-    let vector = serving.embedder.embed(&texts).await?.into_iter().next().ok_or_else(nothing)?;
-    Ok((vector, TokenSigns::default()))
-}
-
-fn nothing() -> EmbedError {
-    EmbedError::Malformed("no vector came back".to_owned())
-}
-
 /// The signs of the tokens of `text` from `own` on that tell something.
 #[must_use]
-pub fn telling(embedded: &Embedded, text: &str, own: usize) -> TokenSigns {
+pub fn telling(tokens: &[TokenVector], text: &str, own: usize) -> TokenSigns {
     let tells = |range: std::ops::Range<usize>| range.start >= own && text.get(range).is_some_and(tells);
-    let kept = embedded.tokens.iter().filter(|token| tells(token.range.clone()));
+    let kept = tokens.iter().filter(|token| tells(token.range.clone()));
     TokenSigns::new(kept.map(|token| token.vector.as_slice()))
 }
 

@@ -1,6 +1,6 @@
 //! Recall over a real database; vectors come from an embedder that knows a handful of topics.
 
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::civil::date;
@@ -11,8 +11,8 @@ use super::*;
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Embedded, Embedder, EmbeddingModel, TokenVector};
 use crate::keep;
-use crate::nearby::Serving;
 use crate::passage::passages;
+use crate::serving::Serving;
 use crate::vectors::bits;
 use crate::vectors::bytes::encode;
 use crate::vectors::index::Index;
@@ -125,7 +125,7 @@ impl Statement for Embed {
         for passage in passages(tx, MemoryId(0), 1_000).await? {
             let embedded = topics.embed_tokens(std::slice::from_ref(&passage.text)).await.unwrap().unwrap();
             index.insert(passage.scope, passage.memory.0, &bits::of(&embedded[0].vector));
-            let signs = meaning::telling(&embedded[0], &passage.text, passage.own_from).to_bytes();
+            let signs = meaning::telling(&embedded[0].tokens, &passage.text, passage.own_from).to_bytes();
             let vector = encode(&embedded[0].vector);
             vectors::put(tx, model, &NewVector { memory: passage.memory, vector, signs: Some(signs) }).await?;
         }
@@ -153,7 +153,7 @@ async fn memory_of(lines: Vec<Line>, with_meaning: bool) -> (TempDir, Memory, Ve
     let memory = Memory::by_words(store.clone(), TimeZone::UTC);
     if with_meaning {
         let (model, index) = store.write(Embed).await.unwrap();
-        let serving = Serving { embedder: Arc::new(Topics::new()), model, index: RwLock::new(index) };
+        let serving = Serving::of(Arc::new(Topics::new()), model, index);
         memory.nearby.serve(Some(Arc::new(serving)));
     }
     (home, memory, ids)
@@ -282,7 +282,7 @@ async fn e5_a_server_that_hangs_costs_the_meaning_only() {
 
     let (_home, memory, _) = memory_of(own(&["the engine is loud again"]), false).await;
     let embedder = Arc::new(Hanging(Topics::new().0));
-    memory.nearby.serve(Some(Arc::new(Serving { embedder, model: 1, index: RwLock::new(Index::new(64)) })));
+    memory.nearby.serve(Some(Arc::new(Serving::of(embedder, 1, Index::new(64)))));
     let found = memory.recall(&asked("the engine", &[OWN])).await.unwrap();
     assert_eq!((found.means, found.fragments.len()), (Means::Words, 1));
 }

@@ -4,10 +4,10 @@ use std::sync::{Arc, PoisonError};
 
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Embedded, Embedder};
-use crate::nearby::{Nearby, Serving, Standing};
+use crate::nearby::{Nearby, Standing};
 use crate::passage::Passage;
-use crate::rank::features::tells;
-use crate::rank::late::TokenSigns;
+use crate::recall::meaning::telling;
+use crate::serving::Serving;
 use crate::upkeep::Halt;
 use crate::upkeep::statements::{Backlog, Keep, Look, Next};
 use crate::upkeep::trouble::Trouble;
@@ -143,13 +143,16 @@ impl Fill<'_> {
 
     /// As many vectors as passages.
     async fn vectors(&self, passages: &[Passage]) -> Result<Vec<NewVector>, EmbedError> {
+        if let Some(vectors) = self.asked(passages) {
+            return Ok(vectors);
+        }
         let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
         let vectors: Vec<NewVector> = match self.embedder.embed_tokens(&texts).await? {
             Some(embedded) => {
                 let stored = |(passage, one): (&Passage, Embedded)| NewVector {
                     memory: passage.memory,
                     vector: encode(&one.vector),
-                    signs: Some(signs(&one, passage).to_bytes()),
+                    signs: Some(telling(&one.tokens, &passage.text, passage.own_from).to_bytes()),
                 };
                 passages.iter().zip(embedded).map(stored).collect()
             }
@@ -169,6 +172,16 @@ impl Fill<'_> {
         Ok(vectors)
     }
 
+    /// What was just said is known already, as its run began with it.
+    fn asked(&self, passages: &[Passage]) -> Option<Vec<NewVector>> {
+        let of_asked = |passage: &Passage| {
+            let asked = self.serving.recent(&passage.text).filter(|_| self.serving.model == self.model)?;
+            let signs = asked.tokens.as_ref().map(|tokens| telling(tokens, &passage.text, passage.own_from).to_bytes());
+            Some(NewVector { memory: passage.memory, vector: encode(&asked.vector), signs })
+        };
+        passages.iter().map(of_asked).collect()
+    }
+
     fn stand(&self, backlog: u64) {
         self.nearby.stand(Standing::Ready { model: self.served().to_owned(), backlog });
     }
@@ -176,11 +189,4 @@ impl Fill<'_> {
     fn served(&self) -> &str {
         &self.serving.embedder.model().name
     }
-}
-
-/// The signs of the passage's own tokens that tell something.
-fn signs(embedded: &Embedded, passage: &Passage) -> TokenSigns {
-    let own = embedded.tokens.iter().filter(|token| token.range.start >= passage.own_from);
-    let telling = own.filter(|token| passage.text.get(token.range.clone()).is_some_and(tells));
-    TokenSigns::new(telling.map(|token| token.vector.as_slice()))
 }

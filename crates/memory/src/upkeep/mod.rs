@@ -12,7 +12,7 @@ mod tests;
 mod trouble;
 
 use std::convert::Infallible;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,7 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::embedding::Embedder;
 use crate::embedding::error::EmbedError;
-use crate::nearby::{Nearby, Serving, Standing};
+use crate::nearby::{Nearby, Standing};
+use crate::serving::Serving;
 use crate::upkeep::fill::Fill;
 use crate::upkeep::statements::{DropSome, Page, Register};
 use crate::upkeep::trouble::{Retries, Trouble};
@@ -224,7 +225,7 @@ impl Upkeep {
                 }
             }
         }
-        let serving = Arc::new(Serving { embedder, model: model.id, index: RwLock::new(index) });
+        let serving = Arc::new(Serving::of(embedder, model.id, index));
         self.nearby.serve(Some(Arc::clone(&serving)));
         self.nearby.settle();
         Ok(serving)

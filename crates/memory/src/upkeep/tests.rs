@@ -219,7 +219,7 @@ impl Bench {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        let come = tokio::time::timeout(Duration::from_secs(20), look).await;
+        let come = tokio::time::timeout(Duration::from_secs(120), look).await;
         assert!(come.is_ok(), "not {what}: {:?}", self.nearby.standing());
     }
 
@@ -233,7 +233,7 @@ impl Bench {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        let come = tokio::time::timeout(Duration::from_secs(20), look).await;
+        let come = tokio::time::timeout(Duration::from_secs(120), look).await;
         assert!(come.is_ok(), "not {count} in the index: {:?}", self.indexed());
     }
 
@@ -243,7 +243,7 @@ impl Bench {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        let come = tokio::time::timeout(Duration::from_secs(20), look).await;
+        let come = tokio::time::timeout(Duration::from_secs(120), look).await;
         assert!(come.is_ok(), "not {count} models");
     }
 

@@ -66,6 +66,10 @@ impl Embedder for LocalEmbedder {
         &self.model
     }
 
+    fn is_here(&self) -> bool {
+        true
+    }
+
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for texts in texts.chunks(TEXTS_AT_ONCE) {

@@ -129,9 +129,9 @@ async fn n6_the_vector_behind_what_is_forgotten_is_made_anew() {
 
 #[test]
 fn n6_what_is_forgotten_on_its_way_into_the_index_is_taken_out() {
-    use std::sync::{Arc, RwLock};
+    use std::sync::Arc;
 
-    use crate::nearby::Serving;
+    use crate::serving::Serving;
     use crate::vectors::index::Index;
 
     let nearby = Nearby::default();
@@ -142,7 +142,7 @@ fn n6_what_is_forgotten_on_its_way_into_the_index_is_taken_out() {
     index.insert(SCOPE, 1, &[0]);
     index.insert(SCOPE, 2, &[0]);
     let embedder = FakeEmbedder::named("m");
-    nearby.serve(Some(Arc::new(Serving { embedder, model: 1, index: RwLock::new(index) })));
+    nearby.serve(Some(Arc::new(Serving::of(embedder, 1, index))));
     nearby.settle();
     let left = |nearby: &Nearby| nearby.serving().unwrap().index.read().unwrap().len(SCOPE);
     assert_eq!(left(&nearby), 1);
