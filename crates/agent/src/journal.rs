@@ -131,13 +131,27 @@ pub async fn open(
     accepted: Accepted,
     (lease, at): (Option<&Lease>, Timestamp),
 ) -> Result<RunId, StoreError> {
+    let (run, _, step) = add(tx, session, accepted, (lease, at)).await?;
+    append_step(tx, run, 0, &step, at).await?;
+    Ok(run)
+}
+
+/// The same but for the journal, of which it gives the first step, and the state after it.
+///
+/// # Errors
+/// When the database fails.
+pub(crate) async fn add(
+    tx: &mut Tx,
+    session: SessionId,
+    accepted: Accepted,
+    (lease, at): (Option<&Lease>, Timestamp),
+) -> Result<(RunId, State, Step), StoreError> {
     let (inbound, user) = (accepted.inbound, accepted.principal.user);
     let mut state = State::Empty;
     let step = step(&mut state, Event::Accepted(accepted));
     let new = NewRun { session, inbound, user, hash: &fingerprint(&state).0, edition: &EDITION, lease };
     let run = runs::add(tx, &new, at).await?;
-    append_step(tx, run, 0, &step, at).await?;
-    Ok(run)
+    Ok((run, state, step))
 }
 
 /// Writes down what the fold of a run that nobody drives has reached.

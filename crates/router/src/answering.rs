@@ -4,8 +4,6 @@ use crate::{pause_texts, texts};
 use hob_agent::machine::asking::Answerer;
 use hob_agent::machine::human::Decision;
 use hob_agent::machine::question::Question;
-use hob_agent::machine::state::Phase;
-use hob_agent::write_off::fold;
 use hob_core::domain::ids::{RunId, SessionId};
 use hob_core::domain::principal::Principal;
 use hob_store::agents::WaitingAgent;
@@ -41,13 +39,6 @@ pub(super) async fn asking_elsewhere(tx: &mut Tx, run: RunId) -> Result<Option<W
 /// Does the run wait for a word that has not come yet?
 pub(super) fn is_asking(run: &runs::ActiveRun) -> bool {
     run.state == "waiting" && !run.signalled
-}
-
-/// Does the run wait for nothing but its agents? One whose record cannot be read does not.
-pub(super) async fn waits_for_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let folded = fold(tx, run).await?;
-    let active = folded.as_ref().ok().and_then(|folded| folded.replay.state.active());
-    Ok(active.is_some_and(|run| matches!(&run.phase, Phase::Waiting { question: Question::Agents, .. })))
 }
 
 /// A question that is open.

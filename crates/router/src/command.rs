@@ -15,7 +15,10 @@ pub enum Command {
     /// How Hob is.
     Status,
     /// End what runs here.
-    Stop,
+    Stop {
+        /// What has an effect is not waited for.
+        at_once: bool,
+    },
     /// Begin a new conversation.
     New,
     /// The same, and end what runs here.
@@ -222,7 +225,8 @@ pub fn parse(text: &str) -> Option<Command> {
     Some(match (name.as_str(), rest.as_slice()) {
         ("help" | "start", []) => Command::Help,
         ("status", []) => Command::Status,
-        ("stop", []) => Command::Stop,
+        ("stop", []) => Command::Stop { at_once: false },
+        ("stop", ["now"]) => Command::Stop { at_once: true },
         ("new", []) => Command::New,
         ("reset", []) => Command::Reset,
         ("compact", []) => Command::Compact,
@@ -397,7 +401,8 @@ mod tests {
         let table = [
             ("/help", Some(Command::Help)),
             ("  /STATUS ", Some(Command::Status)),
-            ("/stop", Some(Command::Stop)),
+            ("/stop", Some(Command::Stop { at_once: false })),
+            ("/stop now", Some(Command::Stop { at_once: true })),
             ("/new", Some(Command::New)),
             ("/reset", Some(Command::Reset)),
             ("/compact", Some(Command::Compact)),

@@ -5,6 +5,7 @@ mod around;
 mod before;
 mod changed;
 mod door;
+mod foresee;
 pub mod orders;
 mod queue;
 mod take;
@@ -12,7 +13,7 @@ mod take;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::Notify;
@@ -141,22 +142,24 @@ impl Router {
         let desk = terms.house.desk(now, channels, (looked, Arc::clone(&terms.access)));
         let code = Code::new(|| terms.house.rng.next_u64());
         let place = inbound.conversation.clone();
-        let lease = self.lanes.lease_for(place.channel);
-        let seen = OnceLock::new();
-        let take = Arc::new(Take { inbound, others, files, seen, limits: terms.limits, desk, lease, code, now });
-        let mut taken = self.store.write(Arc::clone(&take)).await?;
+        let (lease, room) = self.lanes.lease_for(place.channel).unzip();
+        let (seen, foreseen) = (OnceLock::new(), ArcSwapOption::empty());
+        let limits = terms.limits;
+        let take = Arc::new(Take { inbound, others, files, seen, limits, desk, lease, foreseen, code, now });
+        self.foresee(&take).await;
+        let mut taken = self.write(&take).await?;
         if let Some(look) = taken.looks.take() {
             // To fold a long journal takes long: not while the writer is held.
             let seen = self.store.read(look).await?;
             take.seen.get_or_init(|| seen);
-            taken = self.store.write(take).await?;
+            taken = self.write(&take).await?;
         }
         // Before its turn may come: what the run shows then is the later sign.
         if let Some((run, destination)) = &taken.queued {
             self.delivery.seen(destination, *run);
         }
-        match (taken.opened, taken.lane) {
-            (Some(opened), _) => self.lanes.take_up(opened),
+        match (taken.opened.zip(room), taken.lane) {
+            (Some((opened, room)), _) => self.lanes.take_up(opened, room),
             (None, Some(session)) => self.lanes.wake(session),
             (None, None) => {}
         }

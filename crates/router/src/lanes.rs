@@ -1,9 +1,10 @@
 //! Lanes: one run per session at a time, sessions in parallel. A lane's worker lives while its lane has work.
 
 mod places;
+mod workers;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -14,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use crate::lanes::places::Places;
+use crate::lanes::places::Place;
+use crate::lanes::workers::Workers;
 use hob_agent::driver::{Claim, Claimed, Driver, Found, Line, Opened, Outcome, Reload, bury, take_over};
 use hob_agent::journal::RunKey;
 use hob_agent::ports::Ports;
@@ -61,20 +63,9 @@ struct Inner {
     ports: ArcSwap<Ports>,
     settings: LaneSettings,
     serves: ArcSwap<BTreeSet<ChannelKind>>,
-    places: Places,
-    workers: Mutex<BTreeMap<SessionId, Worker>>,
+    workers: Workers,
     /// A run waits for somebody, perhaps not for ever.
     asked: Notify,
-}
-
-/// A lane's worker, as others see it.
-struct Worker {
-    /// Wakes the run that it drives.
-    signal: Arc<Notify>,
-    /// It has to look again before it goes.
-    again: bool,
-    /// A run that this process claimed when it was taken in. Whoever loses it finds it in the database.
-    opened: Option<Opened>,
 }
 
 /// So many slices of a scope of which everything is to go are taken out in a round.
@@ -84,11 +75,10 @@ impl Lanes {
     /// Lanes that drive runs with `ports`.
     #[must_use]
     pub fn new(ports: Arc<Ports>, settings: LaneSettings) -> Self {
-        let places = Places::new(settings.parallel_max);
-        let workers = Mutex::new(BTreeMap::new());
+        let workers = Workers::new(settings.parallel_max);
         let serves = ArcSwap::from_pointee(settings.serves.clone());
         let (ports, asked) = (ArcSwap::new(ports), Notify::new());
-        Self { inner: Arc::new(Inner { ports, settings, serves, places, workers, asked }) }
+        Self { inner: Arc::new(Inner { ports, settings, serves, workers, asked }) }
     }
 
     /// From now on runs are claimed with these, of so many at a time, and for these platforms. Those that are at work go on
@@ -96,7 +86,7 @@ impl Lanes {
     pub fn exchange(&self, ports: Arc<Ports>, (serves, parallel_max): (BTreeSet<ChannelKind>, usize)) {
         self.inner.ports.store(ports);
         self.inner.serves.store(Arc::new(serves));
-        self.inner.places.resize(parallel_max);
+        self.inner.workers.places.resize(parallel_max);
     }
 
     /// Something was committed for this session's lane: a run, a signal, or the end of one.
@@ -104,23 +94,16 @@ impl Lanes {
         self.set_going(session, None);
     }
 
-    /// The same, with the run that is next there, which is claimed already.
-    pub(super) fn take_up(&self, opened: Opened) {
-        self.set_going(opened.key.session, Some(opened));
+    /// The same, with the run that is next there, which is claimed already and has a place.
+    pub(super) fn take_up(&self, opened: Opened, place: Place) {
+        self.set_going(opened.key.session, Some((opened, place)));
     }
 
-    fn set_going(&self, session: SessionId, opened: Option<Opened>) {
-        let mut workers = self.inner.workers();
-        if let Some(worker) = workers.get_mut(&session) {
-            worker.again = true;
-            worker.opened = opened.or_else(|| worker.opened.take());
-            worker.signal.notify_one();
+    fn set_going(&self, session: SessionId, opened: Option<(Opened, Place)>) {
+        let may_begin = !self.inner.settings.drain.is_cancelled();
+        if !self.inner.workers.call(session, opened, may_begin) {
             return;
         }
-        if self.inner.settings.drain.is_cancelled() {
-            return;
-        }
-        workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true, opened });
         let inner = Arc::clone(&self.inner);
         let span = tracing::info_span!(parent: None, "lane", lane = %session);
         spawn_among(&self.inner.settings.tracker, "lane", inner.work(session).instrument(span));
@@ -133,19 +116,24 @@ impl Lanes {
         }
     }
 
-    /// What a run of this platform is claimed with as it is taken in; none: it could not begin now.
-    pub(super) fn lease_for(&self, channel: ChannelKind) -> Option<Lease> {
+    /// What a run of this platform is claimed with as it is taken in, and its place; none: it could not begin now. A run that had
+    /// to wait for a place would count as one that is at work.
+    pub(super) fn lease_for(&self, channel: ChannelKind) -> Option<(Lease, Place)> {
         let inner = &self.inner;
-        let begins = inner.serves.load().contains(&channel)
-            && !inner.settings.drain.is_cancelled()
-            && inner.places.is_one_free();
-        begins.then(|| inner.lease())
+        let is_served = inner.serves.load().contains(&channel) && !inner.settings.drain.is_cancelled();
+        let place = is_served.then(|| inner.workers.places.take_free()).flatten()?;
+        Some((inner.lease(), place))
+    }
+
+    /// What a run that has its place is driven with, if no other is at work: else more wait, and their commits are made together.
+    pub(super) fn at_rest(&self) -> Option<Arc<Ports>> {
+        (self.inner.workers.places.taken() <= 1).then(|| self.inner.ports())
     }
 
     /// How many runs are at work.
     #[must_use]
     pub fn at_work(&self) -> usize {
-        self.inner.places.taken()
+        self.inner.workers.places.taken()
     }
 
     /// The platforms that are served, as JSON.
@@ -180,13 +168,13 @@ impl Lanes {
         let mut woken = 0;
         for lane in due {
             // A lane with a worker is being looked after.
-            if self.serves(&lane.channel) && !self.inner.workers().contains_key(&lane.session) {
+            if self.serves(&lane.channel) && !self.inner.workers.has(lane.session) {
                 self.wake(lane.session);
                 woken += 1;
             }
         }
         self.go_on_forgetting().await?;
-        tracing::debug!(woken, "agent_run.reconcile");
+        tracing::info!(woken, "agent_run.reconcile");
         Ok(woken)
     }
 
@@ -216,11 +204,6 @@ impl Lanes {
 }
 
 impl Inner {
-    fn workers(&self) -> MutexGuard<'_, BTreeMap<SessionId, Worker>> {
-        // The map is whole between any two of its operations, so a panic elsewhere leaves nothing half done.
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn ports(&self) -> Arc<Ports> {
         self.ports.load_full()
     }
@@ -236,58 +219,31 @@ impl Inner {
         let _rest = Rest(Arc::clone(&self.settings.rest));
         let _left = Left { inner: Arc::clone(&self), session };
         let mut wait = RETRY;
-        while let Some((signal, opened)) = self.look_again(session) {
-            let place = tokio::select! {
+        while let Some(signal) = self.workers.look_again(session) {
+            let (opened, place) = tokio::select! {
                 biased;
-                () = self.settings.drain.cancelled() => return self.leave(session),
-                place = self.places.take() => place,
+                () = self.settings.drain.cancelled() => return self.workers.leave(session),
+                found = self.workers.place(session, &signal) => found,
             };
             match self.run_next(session, signal, opened).await {
                 Ok(()) => wait = RETRY,
                 Err(error) if error.is_passing() => {
-                    tracing::warn!(%error, "the lane cannot go on; trying again");
-                    self.mark_again(session);
+                    tracing::warn!(%error, "agent_run.dispatch_next_failed: the lane cannot go on; trying again");
+                    self.workers.mark_again(session);
                     tokio::select! {
                         biased;
-                        () = self.settings.drain.cancelled() => return self.leave(session),
+                        () = self.settings.drain.cancelled() => return self.workers.leave(session),
                         () = tokio::time::sleep(wait) => {}
                     }
                     wait = (wait * 2).min(RETRY_MAX);
                 }
                 Err(error) => {
-                    tracing::error!(%error, "the lane stands still until the next reconciliation");
-                    return self.leave(session);
+                    tracing::error!(%error, "agent_run.dispatch_next_failed: the lane stands still until the next reconciliation");
+                    return self.workers.leave(session);
                 }
             }
-            self.places.give_back(place);
-            if self.settings.drain.is_cancelled() {
-                return self.leave(session);
-            }
+            drop(place);
         }
-    }
-
-    /// Is there a reason to look for a run? If not, the worker is gone when this returns.
-    ///
-    /// The signal is made anew before the claim: whatever is committed after the claim wakes the claimed run.
-    fn look_again(&self, session: SessionId) -> Option<(Arc<Notify>, Option<Opened>)> {
-        let mut workers = self.workers();
-        let worker = workers.get_mut(&session)?;
-        if !std::mem::take(&mut worker.again) {
-            workers.remove(&session);
-            return None;
-        }
-        worker.signal = Arc::new(Notify::new());
-        Some((Arc::clone(&worker.signal), worker.opened.take()))
-    }
-
-    fn mark_again(&self, session: SessionId) {
-        if let Some(worker) = self.workers().get_mut(&session) {
-            worker.again = true;
-        }
-    }
-
-    fn leave(&self, session: SessionId) {
-        self.workers().remove(&session);
     }
 
     /// Claims the next run and drives it to where it rests; a panic ends that run and no other.
@@ -298,10 +254,11 @@ impl Inner {
         opened: Option<Opened>,
     ) -> Result<(), StoreError> {
         // The run keeps these as long as it is driven, whatever is configured meanwhile.
-        let ports = self.ports();
+        let begun = opened.as_ref().and_then(|opened| opened.begun.as_ref());
+        let ports = begun.map_or_else(|| self.ports(), |begun| Arc::clone(begun.ports()));
         let was_opened = opened.is_some();
         let found = match opened {
-            Some(opened) => Found::Run(Box::new(ports.store.read(opened).await?)),
+            Some(opened) => Found::Run(Box::new(opened.into())),
             None => take_over(&ports.store, Claim { session, lease: self.lease() }).await?,
         };
         let claimed = match found {
@@ -309,11 +266,12 @@ impl Inner {
             Found::Nothing | Found::Begun(_) => return Ok(()),
             Found::Parked => {
                 ports.watcher.said(session);
-                self.mark_again(session);
+                self.workers.mark_again(session);
                 return Ok(());
             }
         };
         let key = claimed.key.clone();
+        self.workers.drives(session, key.run);
         let (named, channel) = (claimed.session.key.as_str(), claimed.session.channel.as_str());
         // Each run is a trace of its own, however long its lane lasts.
         let span = tracing::info_span!(parent: None, "run", run = %key.run, session = named, channel);
@@ -329,25 +287,25 @@ impl Inner {
         )]
         let driven = self.settings.tracker.spawn(drive).await;
         match driven {
-            Ok(Ok(Outcome::Ended { more: true })) => self.mark_again(session),
+            Ok(Ok(Outcome::Ended { more: true })) => self.workers.mark_again(session),
             // Whoever adds to the lane, or answers, wakes it.
             Ok(Ok(Outcome::Waiting)) => self.asked.notify_one(),
             Ok(Ok(Outcome::Ended { more: false } | Outcome::Suspended)) => {}
             Ok(Ok(Outcome::LeaseLost)) if was_opened => {
                 // It was found in the database before it was handed over here, and is driven already; others may wait.
                 tracing::debug!(run = %key.run, "the run was driven before");
-                self.mark_again(session);
+                self.workers.mark_again(session);
             }
             Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
             Ok(Err(error @ StoreError::Inconsistent { .. })) => {
                 // Something that the run refers to is damaged: it would fail the same way every time.
                 self.park(key, error).await?;
-                self.mark_again(session);
+                self.workers.mark_again(session);
             }
             Ok(Err(StoreError::Panicked(message))) => {
                 tracing::error!(run = %key.run, message, "agent_run.failed");
                 self.bury(key, &signal, message).instrument(span).await?;
-                self.mark_again(session);
+                self.workers.mark_again(session);
             }
             Ok(Err(error)) => return self.give_back(&key, error).await,
             Err(ended) if ended.is_panic() => {
@@ -355,7 +313,7 @@ impl Inner {
                     panic_message(ended).lines().next().unwrap_or_default().chars().take(200).collect();
                 tracing::error!(run = %key.run, message, "agent_run.failed");
                 self.bury(key, &signal, message).instrument(span).await?;
-                self.mark_again(session);
+                self.workers.mark_again(session);
             }
             Err(_cancelled) => {}
         }
@@ -447,7 +405,7 @@ struct Left {
 impl Drop for Left {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.inner.leave(self.session);
+            self.inner.workers.leave(self.session);
         }
     }
 }

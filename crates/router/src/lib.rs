@@ -29,6 +29,7 @@ pub mod schedules;
 mod signs;
 mod standing;
 mod status;
+mod stopping;
 pub mod streaming;
 pub mod texts;
 mod unasked;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::pause::Standstill;
+use hob_agent::machine::approval::scope;
 use hob_store::grants::GrantRow;
 
 /// `/pause`, and nothing runs.
@@ -69,7 +70,7 @@ pub(super) fn grants(grants: &[GrantRow], zone: &TimeZone) -> String {
     let line = |(index, grant): (usize, &GrantRow)| {
         let since = Timestamp::from_millisecond(grant.created_at).unwrap_or(Timestamp::UNIX_EPOCH);
         let since = since.to_zoned(zone.clone()).strftime("%-d %B %Y").to_string();
-        format!("{}. {} for {}, since {since}", index + 1, grant.tool, grant.name)
+        format!("{}. {} for {}, since {since}", index + 1, scope::words(&grant.tool), grant.name)
     };
     let lines = grants.iter().enumerate().map(line);
     std::iter::once("I do these here without asking:".to_owned())
@@ -81,7 +82,7 @@ pub(super) fn grants(grants: &[GrantRow], zone: &TimeZone) -> String {
 
 /// `/grants revoke N`.
 pub(super) fn revoked(grant: &GrantRow) -> String {
-    format!("Taken back, at once: I ask again before each {} for {}.", grant.tool, grant.name)
+    format!("Taken back, at once: I ask again before each {} for {}.", scope::words(&grant.tool), grant.name)
 }
 
 /// `/grants revoke N`, and there is no Nth.

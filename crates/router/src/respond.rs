@@ -9,15 +9,15 @@ use crate::command::{Command, Mode};
 use crate::intake::answers::Seen;
 use crate::memory::Looked;
 use crate::pairing::{Commander, Visitor};
+use crate::stopping::{Stopper, effects_under_way};
 use crate::{cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, status, texts};
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::{QueueChange, RunKey};
 use hob_agent::machine::stop::CancelReason;
 use hob_agent::persona::Personas;
-use hob_agent::projection::agents::stop_one;
 use hob_agent::quota::Meter;
 use hob_agent::signal::Signal;
-use hob_agent::write_off::{change_queued, write_off};
+use hob_agent::write_off::change_queued;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::config_standing::{ConfigStanding, Loaded};
 use hob_core::domain::health::ChannelHealth;
@@ -39,10 +39,7 @@ use hob_skill::library::Library;
 use hob_store::error::StoreError;
 use hob_store::grants::GrantRow;
 use hob_store::sessions::Session;
-use hob_store::{
-    Statement, Tx, agents, grants, open_runs, outbox, overheard, parked, runs, sessions, signals, skills, summaries,
-    users,
-};
+use hob_store::{Statement, Tx, agents, grants, outbox, overheard, runs, sessions, signals, skills, summaries};
 use hob_tools::changes::Drafts;
 use hob_tools::mcp::Servers;
 use hob_tools::schedule::change::{Alter, Change, List, Viewer};
@@ -206,7 +203,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
     match command {
         Command::Help => Ok(texts::HELP.to_owned()),
         Command::Status => status::status(tx, desk, caller).await,
-        Command::Stop => stop(tx, desk, caller).await,
+        Command::Stop { at_once } => Stopper { desk, caller, at_once }.stop(tx).await,
         Command::New => {
             start_afresh(tx, caller.session.id).await?;
             Ok(texts::NEW.to_owned())
@@ -332,66 +329,9 @@ async fn reset(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, 
         return Ok(texts::RESET.to_owned());
     };
     let reason = CancelReason::Reset { by: caller.principal.user };
+    let cut = effects_under_way(tx, active.id).await?;
     signals::add(tx, active.id, &encode_signal(&Signal::Cancel { reason })?, desk.now).await?;
-    Ok(texts::RESET_STOPPED.to_owned())
-}
-
-async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
-    let Some(active) = runs::find_active(tx, caller.session.id).await? else {
-        let (events, agents) = (stop_events(tx, desk, caller).await?, stop_agents(tx, desk, caller).await?);
-        let parked = give_up_parked(tx, desk, caller).await?;
-        let told = match (events || agents, parked) {
-            (true, _) => texts::STOPPING,
-            (false, true) => texts::PARKED_GIVEN_UP,
-            (false, false) => texts::NOTHING_RUNS,
-        };
-        return Ok(told.to_owned());
-    };
-    if !caller.principal.may_act_for(active.user, active.role) {
-        return Ok(texts::NOT_YOURS.to_owned());
-    }
-    let reason = CancelReason::Stopped { by: caller.principal.user };
-    signals::add(tx, active.id, &encode_signal(&Signal::Cancel { reason })?, desk.now).await?;
-    Ok(texts::STOPPING.to_owned())
-}
-
-/// Nothing runs here but what events have begun, which speaks here: `/stop` ends that.
-async fn stop_events(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<bool, StoreError> {
-    let mut stopped = false;
-    let cancel = encode_signal(&Signal::Cancel { reason: CancelReason::Stopped { by: caller.principal.user } })?;
-    for (run, _) in open_runs::beside(tx, caller.session.id).await? {
-        if caller.principal.may_act_for(run.user, run.role) {
-            signals::add(tx, run.id, &cancel, desk.now).await?;
-            stopped = true;
-        }
-    }
-    Ok(stopped)
-}
-
-/// What was put aside here, because this Hob cannot read it, is given up at the word of whoever may say so.
-async fn give_up_parked(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<bool, StoreError> {
-    let mut any = false;
-    for run in parked::list(tx, Some(caller.session.id)).await? {
-        if caller.principal.may_act_for(run.user, run.role) {
-            write_off(tx, &RunKey { run: run.run, session: run.session }, desk.now).await?;
-            any = true;
-        }
-    }
-    Ok(any)
-}
-
-/// Nothing runs here any more but what a run that is over has left at work: `/stop` ends that too.
-async fn stop_agents(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<bool, StoreError> {
-    let mut stopped = false;
-    let reason = CancelReason::Stopped { by: caller.principal.user };
-    for agent in agents::open_at_home(tx, caller.session.id).await? {
-        let whose = users::find_by_id(tx, agent.user).await?;
-        if whose.is_some_and(|(_, role)| caller.principal.may_act_for(agent.user, role)) {
-            stop_one(tx, &agent, (reason, desk.now)).await?;
-            stopped = true;
-        }
-    }
-    Ok(stopped)
+    Ok(format!("{} {}", texts::stopping(&cut, true), texts::RESET))
 }
 
 async fn model(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, name: Option<String>) -> Result<String, StoreError> {

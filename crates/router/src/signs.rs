@@ -179,7 +179,7 @@ fn mood_of(progress: &Progress) -> Option<Mood> {
         Progress::Idle(Ended::Done) => Some(Mood::Done),
         Progress::Idle(Ended::Failed) => Some(Mood::Failed),
         Progress::Idle(Ended::Quietly) => Some(Mood::Gone),
-        Progress::Idle(Ended::Suspended) => None,
+        Progress::Doing(_) | Progress::Idle(Ended::Suspended) => None,
     }
 }
 
@@ -190,6 +190,10 @@ impl Signs {
 
     /// A run tells how it goes on.
     pub(super) fn hear(&self, destination: &Destination, run: RunId, progress: &Progress) {
+        if matches!(progress, Progress::Doing(_)) {
+            // It works already, and is shown to.
+            return;
+        }
         let Some(channel) = self.reach.channel(&destination.conversation) else { return };
         let can = channel.capabilities();
         let mood = mood_of(progress).filter(|_| self.shows_moods(&*channel));

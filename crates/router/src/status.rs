@@ -6,7 +6,7 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::answering::waits_for_agents;
+use crate::intake::answers::waits_for_agents;
 use crate::respond::{Caller, Desk, config_line};
 use crate::{pause, pause_texts, persona, texts};
 use hob_core::domain::health::{ChannelHealth, Liveness};
@@ -82,7 +82,7 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
     let day_ago = now - SignedDuration::from_hours(24);
     let active = runs::find_active(tx, session).await?;
     let at_work = match active.as_ref().filter(|run| run.state == "waiting") {
-        Some(run) => waits_for_agents(tx, run.id).await?,
+        Some(run) => waits_for_agents(tx, run.id, caller.seen).await?,
         None => false,
     };
     let chosen = desk.chosen_model(caller);

@@ -87,6 +87,7 @@ impl Streaming {
                     sheet.begin_again(Instant::now());
                 }
             }),
+            Progress::Doing(_) => {}
             Progress::Waiting | Progress::Idle(Ended::Suspended) => self.close(destination, run, None),
             Progress::Idle(Ended::Done | Ended::Failed | Ended::Quietly) => self.close(destination, run, Some(run)),
         }

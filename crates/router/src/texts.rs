@@ -9,7 +9,7 @@ use hob_tools::changes::ChangesError;
 /// `/help`.
 pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /status – how I am and what I am doing\n\
-    /stop – end what I am doing here\n\
+    /stop – end what I am doing here; /stop now cuts off even what has an effect\n\
     /new – begin a new conversation (what you told me stays remembered)\n\
     /reset – the same, and end what I am doing here\n\
     /compact – sum up the older part of our conversation, to make room\n\
@@ -32,8 +32,23 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /people – who may talk with me; owners: /pair CODE [user|admin|guest] lets somebody in, /unpair NAME out\n\
     /reload – owners: read the config file again, and say what came of it\n\
     /help – this";
-/// `/stop`, and something runs.
-pub const STOPPING: &str = "Stopped.";
+/// `/stop` or `/stop now` (`at_once`), and something runs; `at_work` are the tools that have an effect.
+#[must_use]
+pub fn stopping(at_work: &[String], at_once: bool) -> String {
+    let names: Vec<String> = at_work.iter().map(|name| format!("`{name}`")).collect();
+    let (names, one) = (names.join(" and "), names.len() == 1);
+    match (names.is_empty(), at_once) {
+        (true, _) => "Stopped.".to_owned(),
+        (false, false) => {
+            let are = if one { "is" } else { "are" };
+            format!("Stopping once {names} {are} done. /stop now ends it at once.")
+        }
+        (false, true) => {
+            let were = if one { "was" } else { "were" };
+            format!("Stopped. {names} {were} under way: what it was to do may have happened, or half of it.")
+        }
+    }
+}
 /// `/stop`, and all that there is was put aside.
 pub const PARKED_GIVEN_UP: &str = "I gave up what I had put aside here.";
 /// `/stop`, and nothing runs.
@@ -42,12 +57,9 @@ pub const NOTHING_RUNS: &str = "Nothing is running here.";
 pub const NOT_YOURS: &str = "That belongs to somebody else here: they, an admin or an owner can do that.";
 /// `/new`.
 pub const NEW: &str = "A new conversation. What you told me stays remembered.";
-/// `/reset`, and nothing runs that may be ended.
+/// `/reset`; where something ran, it is said first what became of that.
 pub const RESET: &str = "A new conversation: what was said here before is out of sight, also its summary. What you told me \
      stays remembered.";
-/// `/reset`, and something runs.
-pub const RESET_STOPPED: &str = "Stopped. A new conversation: what was said here before is out of sight, also its summary. \
-     What you told me stays remembered.";
 /// `/compact` while the same person's message is being worked on.
 pub const COMPACTING_NEXT: &str = "I will sum up before my next step.";
 /// `/undo`, and there is nothing.

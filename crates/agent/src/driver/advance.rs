@@ -20,13 +20,12 @@ use crate::machine::status::Status;
 use crate::machine::{Step, step};
 use crate::machine::{asking, compaction};
 use crate::projection::agents::{self, Change};
-use crate::projection::write::{Target, take_words, write};
+use crate::projection::write::{Target, ToSay, write};
 use crate::projection::{self, Row, attached};
 use crate::quota::Meter;
 use crate::signal::Signal;
 use crate::write_off::change_queued;
 use hob_core::domain::ids::{CallId, SessionId};
-use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::outgoing::Destination;
 use hob_core::policy::access::AccessList;
 use hob_memory::forget;
@@ -37,9 +36,6 @@ use hob_store::error::StoreError;
 use hob_store::outbox::Waiting;
 use hob_store::runs::{Reached, Waits};
 use hob_store::{Statement, Tx, blobs, millis, runs, signals};
-
-/// A letter is answered at the next look at the mailbox: a question in one stays open for at least so long (lesson 17).
-const EMAIL_APPROVAL_SECS: u64 = 30 * 60;
 
 /// Something whose start is in the journal. Only a commit makes one, and only a driver takes it apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +84,8 @@ pub(super) struct Advance {
     pub(super) access: Arc<AccessList>,
     /// Where files are kept.
     pub(super) contents: Contents,
+    /// The last of its events that are in no journal yet.
+    pub(super) unwritten: Vec<Event>,
     /// Texts that the cause refers to.
     pub(super) blobs: Vec<(String, String)>,
     /// Its first words are taken to be sent: nobody else sends in its conversation.
@@ -154,7 +152,7 @@ impl Advance {
             moved = self.fold(&[vec![stop], events].concat());
         }
         moved.forget_calls(&unmade);
-        let Moved { state, seq, recorded, effects, rows, changes, unheard } = moved;
+        let Moved { state, seq, mut recorded, effects, rows, changes, unheard } = moved;
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
         let hash = fingerprint(&state);
@@ -165,14 +163,16 @@ impl Advance {
         if !self.blobs.is_empty() {
             blobs::put(tx, &self.blobs).await?;
         }
+        recorded.events.splice(0..0, self.unwritten.iter().cloned());
         if !recorded.events.is_empty() {
-            journal::append_step(tx, self.key.run, self.seq, &recorded, self.at).await?;
+            let before = self.seq - i64::try_from(self.unwritten.len()).unwrap_or(0);
+            journal::append_step(tx, self.key.run, before, &recorded, self.at).await?;
         }
         let target = Target { key: &self.key, home: self.home, destination: &self.destination, at: self.at };
         // In place before their records: these are few, and small.
         let kept = attached::keep(&self.contents, &rows);
-        let told = write(tx, (&target, &self.access), &rows).await?;
-        let words = if self.takes_words { take_words(tx, &target, &rows).await? } else { None };
+        let ToSay { elsewhere: told, taken: words } =
+            write(tx, (&target, &self.access), (&rows, self.takes_words)).await?;
         let mut due = Vec::new();
         for change in &changes {
             due.extend(agents::carry_out(tx, &target, change).await?);
@@ -276,9 +276,7 @@ impl Advance {
 
     /// How long the question that the run waits with stays open (lesson 17).
     fn waits(&self, state: &State, recorded: &Step) -> Waits {
-        let approval =
-            |run: &Active| approval_secs(run.policy.tools.approval_secs, self.destination.conversation.channel);
-        let open = state.active().and_then(|run| Some((run, asking::stays_open_secs(run, approval(run))?)));
+        let open = state.active().and_then(|run| Some((run, asking::stays_open_secs(run)?)));
         let Some((run, secs)) = open else {
             return Waits::WithoutEnd;
         };
@@ -370,11 +368,6 @@ fn settles(phase: &Phase) -> bool {
     }
 }
 
-/// How long a call can be approved, where it is asked about.
-fn approval_secs(configured: u64, channel: ChannelKind) -> u64 {
-    if channel == ChannelKind::Email { configured.max(EMAIL_APPROVAL_SECS) } else { configured }
-}
-
 /// An agent's end that came when the run was over.
 fn late(event: &Event) -> Option<ChildEnd> {
     match event {
@@ -433,18 +426,6 @@ mod tests {
             both.effects.extend(moved(&[]).effects);
             both.forget_summaries(refused);
             assert_eq!(summaries(&both), left);
-        }
-    }
-
-    #[test]
-    fn d6_a_letter_gives_half_an_hour_to_approve_at_least() {
-        for (configured, channel, expected) in [
-            (300, ChannelKind::Telegram, 300),
-            (300, ChannelKind::Email, 1_800),
-            (3_600, ChannelKind::Email, 3_600),
-            (3_600, ChannelKind::Slack, 3_600),
-        ] {
-            assert_eq!(approval_secs(configured, channel), expected, "{channel}");
         }
     }
 }

@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::join_all;
+use serde_json::Value;
 
 use crate::driver::heard::{self, Told};
 use crate::driver::perform::tool::arguments;
 use crate::machine::begun::Rules;
+use crate::machine::digest::Digest;
 use crate::machine::disclosed;
 use crate::machine::event::Event;
 use crate::machine::state::{Active, State};
@@ -21,7 +23,7 @@ use crate::ports::Ports;
 use crate::prompt::Material;
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{CallId, RunId};
-use hob_core::domain::tools::{Assessment, Grade, Risk};
+use hob_core::domain::tools::{Always, Assessment, Grade, Risk};
 use hob_core::policy::memory::Place;
 use hob_model::message::{Completion, Message, ToolCall};
 use hob_tools::said::Said;
@@ -37,6 +39,11 @@ const UNKNOWN: &str = "nobody could say in time what it would do";
 /// A call of which nothing is known.
 fn unknown(most: Risk) -> Assessment {
     Assessment { risk: most, grade: Grade::High, reasons: vec![UNKNOWN.to_owned()], ..Assessment::default() }
+}
+
+/// By which the very same call is known again: all that its tool gets, whatever the model's order and spaces.
+fn digest(arguments: &Value) -> String {
+    Digest::of("call1", &[arguments.to_string().as_bytes()]).0
 }
 
 /// What a tool is for: the first sentence that it says of itself.
@@ -87,6 +94,10 @@ impl Look {
             Ok(Ok(known)) => Assessment {
                 risk: self.at_least(&*tool, known.risk),
                 about: if known.about.is_empty() { about(tool.spec()) } else { known.about },
+                always: match known.always {
+                    Always::SameArguments => Always::Call(digest(&invocation.arguments)),
+                    said => said,
+                },
                 ..known
             },
             Ok(Err(_)) | Err(_) => {

@@ -2,25 +2,35 @@
 
 use crate::driver::advance::Cause;
 use crate::driver::known::{fitting_skills, look_back};
-use crate::driver::{Claimed, Driver, claim, perform};
+use crate::driver::{Driver, claim, perform};
+use crate::handover;
 use crate::known::Shown;
 use crate::machine::accepted::Accepted;
+use crate::machine::agents::Agent;
 use crate::machine::begun::{Begun, Billing, Carried, Character, Context, Limits, ModelBill, Room, Rules};
 use crate::machine::event::Event;
 use crate::machine::state::Phase;
 use crate::persona::Persona;
+use crate::ports::Ports;
 use crate::prompt::{Material, Past, system_digest, text_digest};
 use hob_core::domain::origin::{Origin, Source, Taint};
 use hob_core::domain::tools::USE_SKILL;
 use hob_core::policy::access::Reach;
 use hob_core::policy::routing::{Around, Features, Tiers, route};
 use hob_model::message::{Message, Picture};
+use hob_model::price;
 use hob_model::provider::ToolSchema;
 use hob_model::tokens::{Calibration, Sample};
+use hob_store::Statement;
+use hob_store::beginnings::Beginning;
 use hob_store::error::StoreError;
 use hob_store::sessions::Session;
 
 use std::sync::Arc;
+
+/// By the price of so many tokens, read and written, models that sum up are compared.
+const SUMMED_UP_TOKENS: u64 = 20_000;
+const SUMMARY_TOKENS: u64 = 600;
 
 /// What every request of a run begins with, but for the history.
 struct Fixed {
@@ -29,20 +39,40 @@ struct Fixed {
     tail: String,
 }
 
-impl Driver {
+/// A run that is about to begin.
+#[derive(Clone, Copy)]
+pub(super) struct Beginner<'a> {
+    pub(super) ports: &'a Ports,
+    pub(super) session: &'a Session,
+    pub(super) with: &'a Beginning,
+    pub(super) accepted: &'a Accepted,
+}
+
+/// What it begins with.
+pub(super) struct Prepared {
+    /// As it is recorded.
+    pub(super) begun: Begun,
+    /// The texts that the record refers to.
+    pub(super) blobs: Vec<(String, String)>,
+    /// What its requests are made of.
+    pub(super) material: Arc<Material>,
+}
+
+impl Beginner<'_> {
     /// Everything that a run begins with.
-    pub(super) async fn begin(&mut self, accepted: &Accepted, claimed: &Claimed) -> Result<Begun, StoreError> {
-        let Claimed { session, summary, notebook, .. } = claimed;
+    pub(super) async fn prepare(&self) -> Result<Prepared, StoreError> {
+        let Self { ports, session, with, accepted } = *self;
+        let notebook = handover::for_run(session.id, with.run_journal.as_deref(), accepted);
         // A summary stands for what lies before it, as long as the conversation is the same.
-        let summary = summary.as_ref().filter(|summary| summary.through > session.context_from);
+        let summary = with.summary.as_ref().filter(|summary| summary.through > session.context_from);
         let known = summary.map_or(session.context_from, |summary| summary.through);
-        let from = self.history_from(session, (known, claimed.pruned)).await?;
+        let from = self.history_from((known, with.pruned)).await?;
         let carried = summary.map(|summary| Carried {
             text: summary.text.clone(),
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
         });
         let through = session.last_ordinal;
-        let Shown { lines, recalled, mut taint } = look_back(&self.ports, &self.key, accepted, (from, through)).await;
+        let Shown { lines, recalled, mut taint } = look_back(ports, session.id, accepted, (from, through)).await;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &lines);
         let notes = notebook.as_ref().map(|kept| kept.notebook.handed_over());
         let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
@@ -56,34 +86,30 @@ impl Driver {
         let reach = Reach { role: accepted.principal.role, modules: &persona.modules };
         let tools = self.ports.tools.now().within(&reach);
         let tools = agent.map_or_else(|| tools.clone(), |agent| tools.among(&agent.tools)).disclosing();
-        let skills =
-            if tools.get(USE_SKILL).is_some() { fitting_skills(&self.ports, accepted).await } else { Vec::new() };
+        let skills = if tools.get(USE_SKILL).is_some() { fitting_skills(ports, accepted).await } else { Vec::new() };
         let tail = [vec![tail], skills].concat().join("\n");
-        let fixed = Fixed { system: self.system_of(name, agent), tools: tools.schemas(), tail };
-        let (context, context_tokens) = self.context(fixed, history).await?;
-        let models = self.chain(session.model.as_deref().or(persona.model.as_deref()), session, accepted).await?;
+        let fixed = Fixed { system: system_of(ports, name, agent), tools: tools.schemas(), tail };
+        let (context, blobs, material) = self.context(fixed, history).await?;
+        let models = self.chain(session.model.as_deref().or(persona.model.as_deref())).await?;
         let reply_tokens = persona.max_output_tokens.unwrap_or(self.ports.reply_tokens);
-        let summariser = self.ports.models.by_role("fast").map(str::to_owned);
+        let summariser = summariser(ports, models.first().map(String::as_str).unwrap_or_default());
         let asked: Vec<String> = models.iter().chain(&summariser).cloned().collect();
-        let billing = Billing { models: self.bills(&asked).await?, context_tokens, reply_tokens };
-        let (past, pins, fixed) = self.material.as_ref().map_or_else(Default::default, |material| {
-            (material.past.sizes.clone(), material.past.pins(), material.fixed())
-        });
-        let past_taint = self.material.as_ref().map(|material| material.past.taint.clone()).unwrap_or_default();
+        let billing = Billing { models: self.bills(&asked).await?, context_tokens: material.tokens(), reply_tokens };
+        let (past, pins, fixed) = (material.past.sizes.clone(), material.past.pins(), material.fixed());
         // An event says itself which it is; the owner in whose name it is taken up is not its source.
         let names_itself = |speaker: &Source| speaker.origin == Origin::Event && !accepted.taint.is_clean();
         let speaker = Source::of_speaker(&accepted.principal, accepted.destination.conversation.channel);
         taint.join(&speaker.filter(|speaker| !names_itself(speaker)).into_iter().collect());
         taint.join(&accepted.taint);
         taint.join(&tools.words_of());
-        taint.join(&past_taint);
+        taint.join(&material.past.taint);
         let sees = models.iter().any(|label| self.ports.table.may_see(label));
-        let before = self.material.iter().flat_map(|material| &material.past.messages).flat_map(Message::pictures);
+        let before = material.past.messages.iter().flat_map(Message::pictures);
         let seen = before.chain(accepted.pictures.as_slice()).filter(|_| sees);
         taint.join(&seen.map(Picture::source).collect());
         taint.join(&summary.map(|summary| Taint::of_stored(summary.taint.as_deref())).unwrap_or_default());
         taint.join(&notebook.as_ref().map(|kept| kept.taint.clone()).unwrap_or_default());
-        Ok(Begun {
+        let begun = Begun {
             context,
             limits: self.limits(persona),
             models,
@@ -92,7 +118,7 @@ impl Driver {
             billing,
             policy: Some(Box::new(persona.policy(&self.ports.limits.policy))),
             tools: tools.facts(),
-            granted: Vec::new(),
+            granted: with.granted.clone(),
             past,
             room: Room { fixed, carried, pins, summariser },
             persona: name.map(|name| Character { name: name.to_owned(), max_output_tokens: persona.max_output_tokens }),
@@ -100,8 +126,9 @@ impl Driver {
             recalled,
             taint,
             sees,
-            at: self.ports.clock.now(),
-        })
+            at: ports.clock.now(),
+        };
+        Ok(Prepared { begun, blobs, material })
     }
 
     /// The run's numbers: the persona's, as far as it has any; the cap holds in any case.
@@ -116,8 +143,8 @@ impl Driver {
     }
 
     /// The first ordinal, after `known`, of the history that goes along, where `pruned` messages are no longer read.
-    async fn history_from(&mut self, session: &Session, (known, pruned): (i64, i64)) -> Result<i64, StoreError> {
-        let last = session.last_ordinal;
+    async fn history_from(&self, (known, pruned): (i64, i64)) -> Result<i64, StoreError> {
+        let (session, last) = (self.session, self.session.last_ordinal);
         let kept = last - pruned;
         let from = self.ports.prompt.history_from(known, kept);
         if pruned == 0 {
@@ -128,8 +155,12 @@ impl Driver {
         Ok(self.read(window).await?.unwrap_or(last + 1))
     }
 
-    /// The fixed part of the run's requests, and its tokens.
-    async fn context(&mut self, fixed: Fixed, stretch: claim::History) -> Result<(Context, u64), StoreError> {
+    /// The fixed part of the run's requests, with the texts that it refers to, and what they are made of.
+    async fn context(
+        &self,
+        fixed: Fixed,
+        stretch: claim::History,
+    ) -> Result<(Context, Vec<(String, String)>, Arc<Material>), StoreError> {
         let Fixed { system, tools, tail } = fixed;
         let tools_text = perform::encode_tools(&tools)?;
         let (from, through) = (stretch.from, stretch.through);
@@ -143,23 +174,17 @@ impl Driver {
             history_through: through,
             chars: material.chars(),
         };
-        self.blobs = vec![
+        let blobs = vec![
             (context.system.0.clone(), material.system.clone()),
             (context.tools.0.clone(), tools_text),
             (context.tail.0.clone(), material.tail.clone()),
         ];
-        let tokens = material.tokens();
-        self.material = Some(Arc::new(material));
-        Ok((context, tokens))
+        Ok((context, blobs, Arc::new(material)))
     }
 
     /// Whom to ask, in order: the session's choice or the persona's, or the tier that the message's form needs (row A2).
-    async fn chain(
-        &mut self,
-        choice: Option<&str>,
-        session: &Session,
-        accepted: &Accepted,
-    ) -> Result<Vec<String>, StoreError> {
+    async fn chain(&self, choice: Option<&str>) -> Result<Vec<String>, StoreError> {
+        let accepted = self.accepted;
         let models = Arc::clone(&self.ports.models);
         let chosen = models.chain(choice);
         let primary = chosen.first().cloned().unwrap_or_default();
@@ -167,11 +192,11 @@ impl Driver {
         if choice.is_some() || !tiers.differ() {
             return Ok(chosen);
         }
-        let recent = self.read(claim::Recent { session: session.id }).await?;
+        let recent = self.read(claim::Recent { session: self.session.id }).await?;
         let attachments = self.read(claim::Attachments { inbound: accepted.inbound }).await?;
         let around = Around { attachments, tool_calls: recent.tool_calls, failed: recent.failed };
         let tier = route(&Features::of(&accepted.text, around));
-        tracing::debug!(run = %self.key.run, ?tier, "model.routed");
+        tracing::debug!(?tier, "model.routed");
         let first = tiers.model(tier);
         // Who sends a picture is answered by a model that sees, where there is one.
         let blind = !accepted.pictures.is_empty() && !self.ports.table.may_see(first);
@@ -182,7 +207,7 @@ impl Driver {
     }
 
     /// What each model costs, and how it counts.
-    async fn bills(&mut self, models: &[String]) -> Result<Vec<ModelBill>, StoreError> {
+    async fn bills(&self, models: &[String]) -> Result<Vec<ModelBill>, StoreError> {
         let mut bills = Vec::with_capacity(models.len());
         for model in models {
             let calibration = match self.ports.counts.calibration(model) {
@@ -197,7 +222,7 @@ impl Driver {
     }
 
     /// How a model counts that no run of this process began with.
-    async fn load_counts(&mut self, model: &str) -> Result<Calibration, StoreError> {
+    async fn load_counts(&self, model: &str) -> Result<Calibration, StoreError> {
         let limit = i64::try_from(Calibration::SAMPLES_MAX).unwrap_or(i64::MAX);
         let counts = self.read(claim::Counts { model: model.to_owned(), limit }).await?;
         let samples = counts
@@ -206,6 +231,39 @@ impl Driver {
         Ok(self.ports.counts.load(model, samples.collect()))
     }
 
+    async fn read<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+        self.ports.store.read(statement).await
+    }
+}
+
+/// Row B4: who sums up: the model for simple work, else the cheapest that is configured and reads as much as the run's own. None:
+/// that is the run's own.
+fn summariser(ports: &Ports, own: &str) -> Option<String> {
+    if let Some(fast) = ports.models.by_role("fast") {
+        return Some(fast.to_owned());
+    }
+    let facts = |label: &str| ports.table.facts(label);
+    let price = |label: &str| facts(label).rates.map(|rates| price::most(SUMMED_UP_TOKENS, SUMMARY_TOKENS, &rates));
+    let window = [ports.limits.policy.context.window_tokens, facts(own).context_tokens].into_iter().flatten().min()?;
+    let least = price(own)?;
+    // What is there to be chosen by /model alone gets nothing to read unasked.
+    let others = ports.models.labels().filter(|(role, label)| *role != "other" && *label != own);
+    let fit = others.filter(|(_, label)| facts(label).context_tokens.is_some_and(|has| has >= window));
+    let priced = fit.filter_map(|(_, label)| Some((price(label)?, label)));
+    let cheapest = priced.filter(|(price, _)| *price < least).min_by_key(|(price, _)| *price);
+    cheapest.map(|(_, label)| label.to_owned())
+}
+
+/// The system prompt of a run as this persona, and perhaps as an agent.
+pub(super) fn system_of(ports: &Ports, persona: Option<&str>, agent: Option<&Agent>) -> String {
+    let system = ports.personas.system(&ports.prompt.base, persona);
+    match agent {
+        Some(agent) => format!("{system}\n\n{}", agent.prompt()),
+        None => system,
+    }
+}
+
+impl Driver {
     /// Remembers what a provider counted, now that its answer is stored.
     pub(super) fn remember_count(&self, cause: &Cause) {
         let Cause::World(events) = cause else { return };

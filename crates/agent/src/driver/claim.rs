@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::handover::{self, Handover};
+use crate::driver::foreseen::BegunAtOnce;
 use crate::journal::{self, Folded, RunKey};
 use crate::machine::Replay;
 use crate::machine::accepted::Accepted;
@@ -21,13 +21,12 @@ use hob_core::policy::access::AccessList;
 use hob_model::message::{Message, UserPart};
 use hob_model::provider::ToolSchema;
 use hob_model::tokens;
-use hob_store::beginnings::{Beginning, BegunWith};
+use hob_store::beginnings::Beginning;
 use hob_store::error::StoreError;
 use hob_store::runs::Lease;
 use hob_store::sessions::Session;
 use hob_store::{
-    Statement, Store, Tx, beginnings, blobs, files, members, messages, millis, model_calls, occurrences, runs,
-    sessions, summaries,
+    Statement, Store, Tx, beginnings, blobs, files, members, messages, millis, model_calls, occurrences, runs, sessions,
 };
 
 /// Claims the session's next run, if there is one to be driven.
@@ -40,7 +39,6 @@ pub struct Claim {
 }
 
 /// A claimed run.
-#[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
     /// Run and session.
     pub key: RunKey,
@@ -48,18 +46,20 @@ pub struct Claimed {
     pub folded: Folded,
     /// Its conversation.
     pub session: Session,
-    /// The tools that its sender has allowed for good here; only for a run that has not begun.
-    pub granted: Vec<String>,
-    /// What stands for the older part of its conversation, as its sender may see it; only for such a run as well.
-    pub summary: Option<summaries::Summary>,
-    /// What they had noted on a task that did not come to its end; only for a run that has not begun.
-    pub notebook: Option<Handover>,
-    /// When it was taken in, in Unix milliseconds; only for such a run too.
-    pub taken_in_at: Option<i64>,
-    /// How many messages of its conversation, behind the summary, are no longer read; only for such a run.
-    pub pruned: i64,
+    /// What it begins with; none: it has begun before.
+    pub begins: Option<Begins>,
+}
+
+/// What a run begins with.
+pub struct Begins {
+    /// What is stored of its conversation.
+    pub(super) with: Beginning,
+    /// When it was taken in, in Unix milliseconds.
+    pub(super) taken_in_at: i64,
     /// It was taken in a moment ago, and with it was looked whether its sender is let in.
-    pub is_new: bool,
+    pub(super) is_new: bool,
+    /// It began in the transaction that took it in.
+    pub(super) begun: Option<BegunAtOnce>,
 }
 
 #[async_trait]
@@ -75,14 +75,13 @@ impl Statement for Claim {
             return Ok(Found::Begun(key));
         }
         Ok(match load_or_park(tx, &key, self.lease.now).await? {
-            Some(folded) => Found::Run(Box::new(with_session(tx, key, folded).await?)),
+            Some(folded) => Found::Run(Box::new(with_session(tx, key, (folded, claimed.taken_in_at)).await?)),
             None => Found::Parked,
         })
     }
 }
 
 /// What a claim found.
-#[derive(Debug, Clone, PartialEq)]
 pub enum Found {
     /// A run to be driven.
     Run(Box<Claimed>),
@@ -95,24 +94,28 @@ pub enum Found {
 }
 
 /// A run that was claimed as it was taken in: what its journal holds is known.
-#[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
     /// Run and session.
     pub key: RunKey,
+    /// Its conversation.
+    pub session: Session,
+    /// What is stored of it.
+    pub with: Beginning,
     /// With which its journal was opened.
     pub accepted: Box<Accepted>,
     /// When.
     pub at: Timestamp,
+    /// It has begun as well.
+    pub begun: Option<BegunAtOnce>,
 }
 
-#[async_trait]
-impl Statement for Opened {
-    type Output = Claimed;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Claimed, StoreError> {
-        let mut folded = Folded { replay: Replay::default(), last_at: millis(self.at) };
-        folded.replay.feed(&Event::Accepted(Accepted::clone(&self.accepted)));
-        Ok(Claimed { is_new: true, ..with_session(tx, self.key.clone(), folded).await? })
+impl From<Opened> for Claimed {
+    fn from(opened: Opened) -> Self {
+        let Opened { key, session, with, accepted, at, begun } = opened;
+        let mut folded = Folded { replay: Replay::default(), last_at: millis(at) };
+        folded.replay.feed(&Event::Accepted(*accepted));
+        let begins = Some(Begins { with, taken_in_at: millis(at), is_new: true, begun });
+        Self { key, folded, session, begins }
     }
 }
 
@@ -147,7 +150,7 @@ impl Statement for Load {
 
     async fn run(&self, tx: &mut Tx) -> Result<Result<Claimed, String>, StoreError> {
         match fold(tx, self.key.run).await? {
-            Ok(folded) => with_session(tx, self.key.clone(), folded).await.map(Ok),
+            Ok(folded) => with_session(tx, self.key.clone(), (folded, 0)).await.map(Ok),
             Err(why) => Ok(Err(why)),
         }
     }
@@ -166,7 +169,8 @@ impl Statement for Reload {
 
     async fn run(&self, tx: &mut Tx) -> Result<Claimed, StoreError> {
         let folded = journal::load(tx, self.key.run).await?;
-        with_session(tx, self.key.clone(), folded).await
+        let at = folded.last_at;
+        with_session(tx, self.key.clone(), (folded, at)).await
     }
 }
 
@@ -185,7 +189,7 @@ impl Statement for Attachments {
     }
 }
 
-async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claimed, StoreError> {
+async fn with_session(tx: &mut Tx, key: RunKey, (folded, taken_in_at): (Folded, i64)) -> Result<Claimed, StoreError> {
     let missing = || StoreError::Inconsistent {
         table: "sessions",
         id: key.session.to_string(),
@@ -193,34 +197,12 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
     };
     let State::Queued(accepted) = &folded.replay.state else {
         let session = sessions::lookup(tx, key.session).await?.ok_or_else(missing)?;
-        let (granted, summary, notebook) = (Vec::new(), None, None);
-        return Ok(Claimed {
-            key,
-            folded,
-            session,
-            granted,
-            summary,
-            notebook,
-            taken_in_at: None,
-            pruned: 0,
-            is_new: false,
-        });
+        return Ok(Claimed { key, folded, session, begins: None });
     };
     let (user, home) = (accepted.principal.user, accepted.home(key.session));
-    let found = beginnings::find(tx, &Beginning { run: key.run, session: key.session, home, user }).await?;
-    let BegunWith { session, run_journal, granted, summary, taken_in_at, pruned } = found.ok_or_else(missing)?;
-    let notebook = handover::for_run(key.session, run_journal.as_deref(), accepted);
-    Ok(Claimed {
-        key,
-        folded,
-        session,
-        granted,
-        summary,
-        notebook,
-        taken_in_at: Some(taken_in_at),
-        pruned,
-        is_new: false,
-    })
+    let (session, with) = beginnings::find(tx, (key.session, home), user).await?.ok_or_else(missing)?;
+    let begins = Some(Begins { with, taken_in_at, is_new: false, begun: None });
+    Ok(Claimed { key, folded, session, begins })
 }
 
 /// A stretch of a conversation's history, as one person may see it.

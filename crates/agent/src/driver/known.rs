@@ -5,13 +5,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use crate::journal::RunKey;
 use crate::known::{Known, Reader, Shown};
 use crate::machine::accepted::{Accepted, Order};
 use crate::ports::Ports;
+use hob_core::domain::ids::SessionId;
 use hob_core::policy::memory::{Place, visible};
-use hob_memory::facts::RelevantFacts;
-use hob_memory::facts::rivals::OpenRivals;
+use hob_memory::facts::{Relevant, RelevantFacts};
 use hob_memory::recall::{Question, Window};
 use hob_store::error::StoreError;
 
@@ -23,13 +22,18 @@ const RIVALS_MAX: usize = 1;
 /// What the context of a run that begins tells of earlier days; the history that goes along is not told twice.
 ///
 /// A memory that cannot be read costs itself, not the run.
-pub(super) async fn look_back(ports: &Ports, key: &RunKey, accepted: &Accepted, (from, through): (i64, i64)) -> Shown {
-    let place = Place::of(accepted.home(key.session), &accepted.destination.conversation);
+pub(super) async fn look_back(
+    ports: &Ports,
+    session: SessionId,
+    accepted: &Accepted,
+    (from, through): (i64, i64),
+) -> Shown {
+    let place = Place::of(accepted.home(session), &accepted.destination.conversation);
     let limits = ports.memory.limits;
     let question = Question {
         text: accepted.text.clone(),
         scopes: visible(&accepted.principal, place),
-        window: (from <= through).then_some(Window { session: key.session, from, through }),
+        window: (from <= through).then_some(Window { session, from, through }),
         limits,
         now: ports.clock.now(),
     };
@@ -40,11 +44,11 @@ pub(super) async fn look_back(ports: &Ports, key: &RunKey, accepted: &Accepted, 
     let known = match looked {
         Ok(Ok(known)) => known,
         Ok(Err(error)) => {
-            tracing::warn!(run = %key.run, %error, "nothing could be recalled; the run goes on without");
+            tracing::warn!(%error, "nothing could be recalled; the run goes on without");
             Known::default()
         }
         Err(_) => {
-            tracing::warn!(run = %key.run, "recalling took too long; the run goes on without");
+            tracing::warn!("recalling took too long; the run goes on without");
             Known::default()
         }
     };
@@ -62,15 +66,15 @@ async fn look_up(ports: &Ports, accepted: &Accepted, question: Question) -> Resu
     let store = &ports.memory.store;
     let facts = |question: String| RelevantFacts { scopes: scopes.clone(), question, limit: limits.facts, now };
     if accepted.agent.is_some() {
-        return Ok(Known { facts: store.read(facts(text)).await?, ..Known::default() });
+        return Ok(Known { facts: store.read(facts(text)).await?.facts, ..Known::default() });
     }
     match accepted.order {
         // What a stranger writes brings up nobody's memories.
         Order::Compact | Order::Event => Ok(Known::default()),
-        Order::Heartbeat => Ok(Known { facts: store.read(facts(String::new())).await?, ..Known::default() }),
+        Order::Heartbeat => Ok(Known { facts: store.read(facts(String::new())).await?.facts, ..Known::default() }),
         Order::Answer | Order::Scheduled => {
-            let facts = store.read(facts(text.clone())).await?;
-            let rivals = store.read(OpenRivals { scopes, limit: RIVALS_MAX, now }).await?;
+            let Relevant { facts, mut rivals } = store.read(facts(text.clone())).await?;
+            rivals.truncate(RIVALS_MAX);
             let fragments = ports.memory.recall(&question).await?.fragments;
             Ok(Known { question: text, facts, rivals, fragments })
         }

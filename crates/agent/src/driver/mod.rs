@@ -8,6 +8,8 @@ mod assess;
 mod begin;
 mod claim;
 mod drafts;
+mod first;
+mod foreseen;
 mod gate;
 mod heard;
 mod known;
@@ -31,22 +33,21 @@ use crate::driver::assess::Look;
 pub(crate) use crate::driver::claim::LoadMaterial;
 pub use crate::driver::claim::{Claim, Claimed, Found, Opened, Reload, take_over};
 use crate::driver::drafts::{InDraft, Turn};
+pub use crate::driver::foreseen::Foreseen;
 use crate::driver::metered::Stages;
 use crate::driver::perform::Work;
 use crate::driver::signs::LastSign;
 use crate::journal::RunKey;
-use crate::machine::accepted::{Accepted, Order};
-use crate::machine::agents::Agent;
 use crate::machine::begun::Rules;
 use crate::machine::draft;
 use crate::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::machine::event::Event;
 use crate::machine::question::Question;
-use crate::machine::state::{Active, Phase, State};
+use crate::machine::state::{Active, State};
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
 use crate::ports::{Ports, Reserved};
-use crate::prompt::{Material, system_digest};
+use crate::prompt::Material;
 use crate::signal::Signal;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::outgoing::Destination;
@@ -85,6 +86,18 @@ pub struct Line {
     pub cut: CancellationToken,
     /// Wakes another session's lane, in which something is due now.
     pub wake: Arc<dyn Fn(SessionId) + Send + Sync>,
+}
+
+/// What a drive does next.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each lane at work: a box would save nothing that counts"
+)]
+enum Next {
+    /// It commits this.
+    Cause(Cause),
+    /// Something is committed; this follows from it.
+    Done(Vec<Committed<Effect>>),
 }
 
 /// One run, driven by this process.
@@ -147,10 +160,14 @@ impl Driver {
         let mut last = LastSign::of(&self);
         let mut hard = Some(Instant::now() + self.ports.limits.hard);
         let mut soft = Some(Instant::now() + self.ports.limits.soft);
-        let mut cause = self.first_cause(claimed).await?;
+        let mut next = self.first(claimed).await?;
         loop {
-            let Some(effects) = self.commit(cause).await? else {
-                return Ok(Outcome::LeaseLost);
+            let effects = match next {
+                Next::Done(effects) => effects,
+                Next::Cause(cause) => match self.commit(cause).await? {
+                    Some(effects) => effects,
+                    None => return Ok(Outcome::LeaseLost),
+                },
             };
             last.look(&self.state, &effects);
             self.drop_drafts().await;
@@ -166,7 +183,7 @@ impl Driver {
                     return Ok(Outcome::Ended { more: self.more });
                 }
             }
-            cause = tokio::select! {
+            next = Next::Cause(tokio::select! {
                 biased;
                 () = self.line.cut.cancelled() => return self.suspend().await,
                 () = self.line.signal.notified() => Cause::Signals,
@@ -179,61 +196,7 @@ impl Driver {
                     soft = None;
                     Cause::Event(Event::SoftLimit)
                 }
-            };
-        }
-    }
-
-    /// What this process tells the run first: that it begins, that it does not add up, or that it goes on.
-    async fn first_cause(&mut self, claimed: Claimed) -> Result<Cause, StoreError> {
-        if let Some(mismatch) = claimed.folded.replay.mismatch() {
-            tracing::error!(run = %self.key.run, %mismatch, "agent_run.resume_unsafe");
-            return Ok(Cause::Event(Event::Mismatched(mismatch)));
-        }
-        if let State::Queued(accepted) = &*Arc::clone(&self.state) {
-            if !claimed.is_new && !self.is_let_in(accepted).await? {
-                tracing::info!(run = %self.key.run, "its sender is not let in any more: withdrawn");
-                return Ok(Cause::Event(Event::Withdrawn));
-            }
-            if accepted.order == Order::Scheduled && self.read(claim::CalledOff { run: self.key.run }).await? {
-                tracing::info!(run = %self.key.run, "its schedule was deleted meanwhile: withdrawn");
-                return Ok(Cause::Event(Event::Withdrawn));
-            }
-            let mut begun = self.begin(accepted, &claimed).await?;
-            begun.granted = claimed.granted;
-            self.stages.begun(claimed.taken_in_at, self.ports.clock.now());
-            tracing::info!(run = %self.key.run, "agent_run.begun");
-            return Ok(Cause::Event(Event::Begun(Box::new(begun))));
-        }
-        let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
-        if waits {
-            // A person's word has come. It is also their word to go on with the prompt that the run began with.
-            return Ok(Cause::Signals);
-        }
-        tracing::info!(run = %self.key.run, "agent_run.resumed");
-        Ok(Cause::Event(Event::Resumed { system: system_digest(&self.system()) }))
-    }
-
-    /// Whether the sender of a message that waited is still let in.
-    async fn is_let_in(&mut self, accepted: &Accepted) -> Result<bool, StoreError> {
-        let place = accepted.destination.conversation.clone();
-        let user = accepted.principal.user;
-        self.read(claim::IsLetIn { user, place, access: Arc::clone(&self.ports.access) }).await
-    }
-
-    /// The system prompt that the run would begin with now, as the one it began as.
-    fn system(&self) -> String {
-        let active = self.state.active();
-        let persona = active.and_then(|active| active.persona.as_ref());
-        let agent = active.and_then(|active| active.input.agent.as_deref());
-        self.system_of(persona.map(|persona| persona.name.as_str()), agent)
-    }
-
-    /// The system prompt of a run as this persona, and perhaps as an agent.
-    fn system_of(&self, persona: Option<&str>, agent: Option<&Agent>) -> String {
-        let system = self.ports.personas.system(&self.ports.prompt.base, persona);
-        match agent {
-            Some(agent) => format!("{system}\n\n{}", agent.prompt()),
-            None => system,
+            });
         }
     }
 
@@ -258,6 +221,7 @@ impl Driver {
                 seq: self.seq,
                 cause: cause.clone(),
                 blobs: self.blobs.clone(),
+                unwritten: Vec::new(),
                 takes_words: outbox.is_some(),
                 purse: Arc::clone(&self.ports.purse),
                 meter: Arc::clone(&self.ports.meter),
@@ -267,24 +231,13 @@ impl Driver {
             };
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
-                Ok(Advanced { state, seq, effects, remembered, told, due, more, kept, words }) => {
-                    drop(kept);
-                    if let Some((mut outbox, words)) = outbox.take().zip(words) {
+                Ok(mut advanced) => {
+                    if let Some((mut outbox, words)) = outbox.take().zip(advanced.words.take()) {
                         outbox.begin_with(words);
                         self.outbox = Some(outbox);
                     }
-                    telemetry::tainted(self.key.run, &self.state, &state);
-                    told.into_iter().for_each(|session| self.ports.watcher.said(session));
-                    if remembered {
-                        self.ports.memory.nearby.memories_written();
-                    }
                     self.remember_count(&cause);
-                    due.into_iter().for_each(&*self.line.wake);
-                    self.more = more;
-                    self.state = Arc::new(state);
-                    self.seq = seq;
-                    self.blobs.clear();
-                    return Ok(Some(effects));
+                    return Ok(Some(self.reached(advanced)));
                 }
                 Err(error) if error.is_passing() && !self.line.cut.is_cancelled() => {
                     tracing::warn!(run = %self.key.run, %error, "the run's next step could not be stored; trying again");
@@ -300,11 +253,36 @@ impl Driver {
         }
     }
 
-    /// Reads, again and again where the reason passes by itself: the database's trouble is not the run's.
+    /// What a commit came to is where the run stands now. Gives what follows from it.
+    fn reached(&mut self, advanced: Advanced) -> Vec<Committed<Effect>> {
+        let Advanced { state, seq, effects, remembered, told, due, more, kept, words: _ } = advanced;
+        drop(kept);
+        telemetry::tainted(self.key.run, &self.state, &state);
+        told.into_iter().for_each(|session| self.ports.watcher.said(session));
+        if remembered {
+            self.ports.memory.nearby.memories_written();
+        }
+        due.into_iter().for_each(&*self.line.wake);
+        self.more = more;
+        self.state = Arc::new(state);
+        self.seq = seq;
+        self.blobs.clear();
+        effects
+    }
+
     async fn read<S: Statement + Clone>(&mut self, statement: S) -> Result<S::Output, StoreError> {
+        let store = self.ports.store.clone();
+        self.patiently(|| store.read(statement.clone())).await
+    }
+
+    /// Reads, again and again where the reason passes by itself: the database's trouble is not the run's.
+    async fn patiently<T, F>(&mut self, read: impl Fn() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
         let mut wait = COMMIT_RETRY;
         loop {
-            match self.ports.store.read(statement.clone()).await {
+            match read().await {
                 Err(error) if error.is_passing() && !self.line.cut.is_cancelled() => {
                     tracing::warn!(run = %self.key.run, %error, "what the run needs cannot be read; trying again");
                     tokio::select! {
@@ -334,8 +312,11 @@ impl Driver {
                 self.stages.answered();
                 self.say();
             }
-            Effect::AskHuman(_) => self.say(),
-            Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),
+            Effect::AskHuman(question) => {
+                telemetry::asked(self.key.run, &question);
+                self.say();
+            }
+            Effect::End(end) => telemetry::ended(self.key.run, &end),
             Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),
         }
         Ok(())

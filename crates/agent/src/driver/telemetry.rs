@@ -1,11 +1,15 @@
 //! What the log says of a run's decisions: their names (row B13), and never what anybody wrote.
 
-use crate::machine::event::Event;
+use crate::machine::event::{End, Event};
+use crate::machine::question::Question;
 use crate::machine::state::State;
 use hob_core::domain::ids::RunId;
 
 /// A run is tainted from here on.
 const TAINTED: &str = "agent.run.tainted";
+
+/// A run cannot go on without a person's word.
+const RESUME_UNSAFE: &str = "agent_run.resume_unsafe";
 
 /// The machine put something on record. What it carries beside its name is in the journal (`hob replay`).
 pub(super) fn noted(run: RunId, event: &Event) {
@@ -19,6 +23,41 @@ pub(super) fn tainted(run: RunId, before: &State, after: &State) {
         let origins = after.active().into_iter().flat_map(|run| run.taint.sources());
         let origins: Vec<&str> = origins.map(|source| source.origin.as_str()).collect();
         tracing::info!(%run, event = TAINTED, origins = origins.join(", "), "{TAINTED}");
+    }
+}
+
+/// A run asks a person: where it could not go on safely by itself, that has a name.
+pub(super) fn asked(run: RunId, question: &Question) {
+    let why = match question {
+        Question::UnsafeCall { .. } => "unsafe_call",
+        Question::PromptChanged { .. } => "prompt_changed",
+        Question::Mismatch(_) => "mismatch",
+        Question::CrashLoop => "crash_loop",
+        Question::Asked { .. }
+        | Question::Approval { .. }
+        | Question::ContextFull
+        | Question::Circling { .. }
+        | Question::Paused { .. }
+        | Question::Agents => return,
+    };
+    tracing::warn!(%run, event = RESUME_UNSAFE, why, "{RESUME_UNSAFE}");
+}
+
+/// A run is over.
+pub(super) fn ended(run: RunId, end: &End) {
+    let name = name_of(end);
+    tracing::info!(%run, event = name, ?end, "{name}");
+}
+
+/// The published name of how a run ended.
+fn name_of(end: &End) -> &'static str {
+    match end {
+        End::Completed => "agent_run.completed",
+        End::Cancelled | End::GivenUp => "agent_run.cancelled",
+        End::Failed { .. } => "agent_run.failed",
+        // These never began.
+        End::Withdrawn => "agent_run.withdrawn",
+        End::Joined => "agent_run.joined",
     }
 }
 
@@ -64,6 +103,7 @@ mod tests {
                 messages: 3,
                 tokens_before: 9,
                 tokens_after: 1,
+                model: None,
             }),
             Event::RecoveryFired(Recovery { step: RecoveryStep::Compact, number: 1 }),
             Event::SoftExhausted,
@@ -102,5 +142,12 @@ mod tests {
             );
         }
         assert!(!text.contains("PRIVATE"), "{text}");
+    }
+
+    #[test]
+    fn b13_a_runs_end_has_its_published_name() {
+        let names = [End::Completed, End::Cancelled, End::GivenUp, End::Failed { why: "panic".to_owned() }];
+        let expected = ["agent_run.completed", "agent_run.cancelled", "agent_run.cancelled", "agent_run.failed"];
+        assert_eq!(names.each_ref().map(name_of), expected);
     }
 }

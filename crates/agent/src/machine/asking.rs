@@ -15,6 +15,8 @@ use hob_core::domain::principal::{Principal, Role, Trust};
 const REMIND_SECS: u64 = 12 * 60 * 60;
 /// So often the time doubles: to eight days.
 const DOUBLED_MAX: u32 = 4;
+/// A letter is answered at the next look at the mailbox: a question in one stays open for at least so long (lesson 17).
+pub const BY_LETTER_SECS: i64 = 30 * 60;
 
 /// Who may answer a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,11 +74,12 @@ pub fn open(run: &Active, number: u32) -> Option<&Question> {
     }
 }
 
-/// How long the question that the run stands at stays open; none: nobody is asked. `approval_secs` is an approval's time.
+/// How long the question that the run stands at stays open; none: nobody is asked. Where it is put by letter, it is
+/// [`BY_LETTER_SECS`] at least.
 #[must_use]
-pub fn stays_open_secs(run: &Active, approval_secs: u64) -> Option<u64> {
+pub fn stays_open_secs(run: &Active) -> Option<u64> {
     let is_approval = matches!(open(run, run.questions)?, Question::Approval { .. });
-    Some(if is_approval { approval_secs } else { REMIND_SECS << run.reminders.min(DOUBLED_MAX) })
+    Some(if is_approval { run.policy.tools.approval_secs } else { REMIND_SECS << run.reminders.min(DOUBLED_MAX) })
 }
 
 /// Nobody answered in time. A call that nobody approved is not made (lesson 17). Any other question is put again to all who may

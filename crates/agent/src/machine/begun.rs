@@ -226,13 +226,15 @@ pub struct Rules(pub u32);
 
 impl Rules {
     /// What runs begin with now.
-    pub const CURRENT: Self = Self::FOURTH;
+    pub const CURRENT: Self = Self::FIFTH;
     /// A failing model is dealt with by rows A7 and E2 together, and a reply that was cut off goes on (row E4).
     pub const SECOND: Self = Self(1);
     /// The run goes by its [`Policy`]: guards, context, truth, approvals, declared loops.
     pub const THIRD: Self = Self(2);
     /// What is read that nobody vouches for lowers what the run may do; tools are shown on need; agents work for agents.
     pub const FOURTH: Self = Self(3);
+    /// A deep prune leaves a line of what is gone, and a compaction names the model that summed up.
+    pub const FIFTH: Self = Self(4);
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

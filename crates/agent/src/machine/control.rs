@@ -1,6 +1,7 @@
 //! Words from outside the lane: steering, cancelling, limits, a panic (rows B6, B7).
 
 use crate::machine::accepted::Steered;
+use crate::machine::batch::{OpenCall, Progress};
 use crate::machine::begun::Rules;
 use crate::machine::effect::Effect;
 use crate::machine::event::{End, Reply};
@@ -25,20 +26,46 @@ pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The run must end: a model call is dropped at once, running tools are stopped and awaited, a question is void.
+/// The run must end: a model call is dropped at once, a question is void, and running tools are stopped and awaited. Those
+/// that have an effect are only awaited, unless it is to be at once.
 pub(super) fn on_cancel(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
-    if run.cancel.is_some() {
+    if run.cancel.is_some_and(|former| former.is_at_once() || !reason.is_at_once()) {
         return vec![Effect::Ignored { why: "the run is being cancelled already" }];
     }
     run.lose_call();
+    let at_once = reason.is_at_once();
+    let reason = *run.cancel.get_or_insert(reason);
     match &run.phase {
         Phase::Calling(_) | Phase::Waiting { .. } => ending::cancelled(run, reason),
+        Phase::Acting(batch) if batch.started().next().is_none() => ending::cancelled(run, reason),
         Phase::Acting(batch) => {
-            let running: Vec<_> = batch.started().map(|(call, _)| call.id.clone()).collect();
-            run.cancel = Some(reason);
-            if running.is_empty() { ending::cancelled(run, reason) } else { vec![Effect::AbortTools(running)] }
+            let cut = batch.calls.iter().filter(|open| is_running(open) && (at_once || !has_effect(run, open)));
+            let cut: Vec<_> = cut.map(|open| open.call.id.clone()).collect();
+            if cut.is_empty() { Vec::new() } else { vec![Effect::AbortTools(cut)] }
         }
         Phase::Replied | Phase::Done(_) => vec![Effect::Ignored { why: "the run has said its last word" }],
+    }
+}
+
+impl Active {
+    /// The tools that are at work now and have an effect: they are not cut in two unless it is to be at once.
+    #[must_use]
+    pub fn effects_under_way(&self) -> Vec<&str> {
+        let Phase::Acting(batch) = &self.phase else { return Vec::new() };
+        let lasting = batch.calls.iter().filter(|open| is_running(open) && has_effect(self, open));
+        lasting.map(|open| open.call.name.as_str()).collect()
+    }
+}
+
+fn is_running(open: &OpenCall) -> bool {
+    matches!(open.progress, Progress::Started { .. })
+}
+
+/// Would anything be half done if this call were cut off? What stays in a draft is dropped with it.
+fn has_effect(run: &Active, open: &OpenCall) -> bool {
+    match &open.assessed {
+        Some(known) => !known.risk.is_read() && !known.contained,
+        None => run.tools.get(&open.call.name).is_some_and(|facts| !facts.most().is_read()),
     }
 }
 

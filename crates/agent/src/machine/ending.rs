@@ -81,7 +81,10 @@ pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
     run.cancel = Some(reason);
     let end = Effect::End(end_of(run));
     match reason {
-        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } | CancelReason::Reset { .. } => vec![end],
+        CancelReason::Stopped { .. }
+        | CancelReason::StoppedNow { .. }
+        | CancelReason::Interrupted { .. }
+        | CancelReason::Reset { .. } => vec![end],
         CancelReason::HardLimit => {
             let told = texts::with_record(texts::HARD_LIMIT.to_owned(), run.ledger.shortfall());
             vec![Effect::Reply(Reply::Notice { text: run.notebook.below(&told) }), end]
@@ -92,9 +95,12 @@ pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
 /// The end of a run that has nothing left to do.
 pub(super) fn end_of(run: &Active) -> End {
     match run.cancel {
-        Some(CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } | CancelReason::Reset { .. }) => {
-            End::Cancelled
-        }
+        Some(
+            CancelReason::Stopped { .. }
+            | CancelReason::StoppedNow { .. }
+            | CancelReason::Interrupted { .. }
+            | CancelReason::Reset { .. },
+        ) => End::Cancelled,
         Some(CancelReason::HardLimit) => End::Failed { why: "hard_limit".to_owned() },
         None => End::Completed,
     }

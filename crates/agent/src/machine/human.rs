@@ -169,10 +169,9 @@ impl Decision {
     /// The decision that `text` names: by label, by number, or, for an approval, in a few more words.
     #[must_use]
     pub fn parse(text: &str, question: &Question) -> Option<Self> {
-        let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
         let offered = Self::offered(question);
-        let by_number = said.parse::<usize>().ok().and_then(|number| offered.get(number.checked_sub(1)?));
-        let named = by_number.or_else(|| offered.iter().find(|decision| decision.label() == said)).copied();
+        let labels: Vec<&str> = offered.iter().map(|decision| decision.label()).collect();
+        let named = named(text, &labels).and_then(|index| offered.get(index)).copied();
         named.or_else(|| match question {
             Question::Approval { .. } => approval::words::decision(text),
             Question::Asked { .. }
@@ -186,6 +185,20 @@ impl Decision {
             | Question::Paused { .. } => None,
         })
     }
+
+    /// Would `text` have decided a question that is over, and of which is known what could be chosen?
+    #[must_use]
+    pub fn would_be(text: &str, labels: &[&str]) -> bool {
+        let in_words = || labels.contains(&Self::Approve.label()) && approval::words::decision(text).is_some();
+        named(text, labels).is_some() || in_words()
+    }
+}
+
+/// Which of these `text` names, by itself or by its number.
+fn named(text: &str, labels: &[&str]) -> Option<usize> {
+    let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
+    let by_number = said.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    by_number.filter(|index| *index < labels.len()).or_else(|| labels.iter().position(|label| *label == said))
 }
 
 /// Back to what was open when the question came up.

@@ -97,6 +97,9 @@ pub struct Compaction {
     pub tokens_before: u64,
     /// And after.
     pub tokens_after: u64,
+    /// Who summed up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// How the older part was put away.

@@ -43,6 +43,11 @@ pub enum CancelReason {
         /// By whom.
         by: UserId,
     },
+    /// `/stop now`: not even an effect that is under way is waited for.
+    StoppedNow {
+        /// By whom.
+        by: UserId,
+    },
     /// A newer message, in mode `interrupt`.
     Interrupted {
         /// By whom.
@@ -55,4 +60,15 @@ pub enum CancelReason {
         /// By whom.
         by: UserId,
     },
+}
+
+impl CancelReason {
+    /// Is what has an effect cut off as well? Otherwise it ends by itself, or at its timeout: half an effect helps nobody.
+    #[must_use]
+    pub fn is_at_once(self) -> bool {
+        match self {
+            Self::StoppedNow { .. } | Self::HardLimit | Self::Reset { .. } => true,
+            Self::Stopped { .. } | Self::Interrupted { .. } => false,
+        }
+    }
 }

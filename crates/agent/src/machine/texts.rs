@@ -99,7 +99,10 @@ pub fn may_be_silence(words: &str) -> bool {
 /// For the model: what cut a call off, when somebody or a limit ended the run.
 pub(super) fn stopped(reason: CancelReason) -> &'static str {
     match reason {
-        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } | CancelReason::Reset { .. } => STOPPED,
+        CancelReason::Stopped { .. }
+        | CancelReason::StoppedNow { .. }
+        | CancelReason::Interrupted { .. }
+        | CancelReason::Reset { .. } => STOPPED,
         CancelReason::HardLimit => INTERRUPTED,
     }
 }

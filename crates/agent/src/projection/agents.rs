@@ -66,9 +66,7 @@ pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: 
             }
             (Event::Ended(end), run) => {
                 let stopped = run.filter(|run| run.cancel.is_some());
-                changes.extend(
-                    stopped.map(|run| Change::Stop { reason: CancelReason::Stopped { by: run.input.principal.user } }),
-                );
+                changes.extend(stopped.map(|run| Change::Stop { reason: passed_on(run) }));
                 let done = accepted(before, after).and_then(|accepted| accepted.agent.as_ref());
                 changes.extend(
                     done.map(|agent| Change::Done { end: Box::new(ended(key, (agent, end), step, after)), seq }),
@@ -78,6 +76,16 @@ pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: 
         }
     }
     changes
+}
+
+/// Whoever works for a run is stopped as it was: at once, or where nothing is cut in two.
+fn passed_on(run: &Active) -> CancelReason {
+    let by = run.input.principal.user;
+    if run.cancel.is_some_and(CancelReason::is_at_once) {
+        CancelReason::StoppedNow { by }
+    } else {
+        CancelReason::Stopped { by }
+    }
 }
 
 /// What the run was accepted with.

@@ -12,7 +12,7 @@ use crate::projection::write::{Queue, Target, Words, queue};
 use hob_core::domain::ids::{FileId, RunId, SessionId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::letter::{Envelope, Mailbox};
-use hob_core::domain::outgoing::Destination;
+use hob_core::domain::outgoing::{Choice, Destination};
 use hob_core::domain::principal::Role;
 use hob_core::policy::access::AccessList;
 use hob_store::error::StoreError;
@@ -132,8 +132,8 @@ pub async fn put(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let destination = Destination { conversation: desk.conversation.clone(), reply_to: None };
-    let place = Queue { session: desk.session, run, destination: &destination, at };
-    for key in queue(tx, &place, key, words).await? {
+    let place = Queue { session: desk.session, run, destination: &destination, at, takes: false };
+    for key in queue(tx, &place, key, words).await?.keys {
         address(tx, desk, &key).await?;
     }
     Ok(())
@@ -167,7 +167,7 @@ impl AskedThread {
         format!("run-{}-{}-{secret}{ASKED}", self.run, self.question)
     }
 
-    /// The one that this place claims to be: whether Hob has asked there, [`AskedThread::is_asked_in`] says.
+    /// The one that this place claims to be: whether Hob has asked there, [`AskedThread::asked_in`] says.
     #[must_use]
     pub fn of(place: &Conversation) -> Option<Self> {
         let name = place.chat.strip_suffix(ASKED).filter(|_| place.channel == ChannelKind::Email)?;
@@ -176,13 +176,13 @@ impl AskedThread {
         Some(Self { run: RunId(run.parse().ok()?), question: question.parse().ok()? })
     }
 
-    /// Was it asked in this session, which has the whole name?
+    /// What could be chosen where it was asked in this session, which has the whole name; none: it was not.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn is_asked_in(self, tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+    pub async fn asked_in(self, tx: &mut Tx, session: SessionId) -> Result<Option<Vec<Choice>>, StoreError> {
         let asked = outbox::look::questions(tx, self.run, Some(self.question)).await?;
-        Ok(asked.iter().any(|chunk| chunk.session == session))
+        Ok(asked.into_iter().find(|chunk| chunk.session == session).map(|chunk| chunk.choices))
     }
 }
 

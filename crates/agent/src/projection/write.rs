@@ -1,8 +1,9 @@
 //! Storing the rows of a step, in the transaction of its events.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::journal::RunKey;
+use crate::machine::asking;
 use crate::machine::state::Failure;
 use crate::machine::texts;
 use crate::machine::texts::StandIn;
@@ -19,7 +20,7 @@ use hob_core::render::{Form, Piece, pieces};
 use hob_model::message::Message;
 use hob_store::error::StoreError;
 use hob_store::outbox::{Part, Waiting};
-use hob_store::{Tx, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
+use hob_store::{Tx, files, grants, messages, millis, model_calls, outbox, runs, sessions, summaries, tool_calls};
 
 /// Where a run's rows go.
 #[derive(Debug, Clone)]
@@ -34,16 +35,27 @@ pub struct Target<'a> {
     pub at: Timestamp,
 }
 
-/// Stores the rows of a step; gives the sessions in which something is to be said besides the run's own words.
+/// What the rows of a step say.
+#[derive(Debug, Default)]
+pub(crate) struct ToSay {
+    /// The sessions in which something is to be said besides the run's own words.
+    pub(crate) elsewhere: Vec<SessionId>,
+    /// The run's words that were taken to be sent.
+    pub(crate) taken: Option<Waiting>,
+}
+
+/// Stores the rows of a step. The run's first words are taken if nobody else sends in its conversation (`takes`).
 ///
 /// # Errors
 /// When the database fails.
-pub async fn write(
+pub(crate) async fn write(
     tx: &mut Tx,
     (target, access): (&Target<'_>, &AccessList),
-    rows: &[Row],
-) -> Result<Vec<SessionId>, StoreError> {
-    let mut told = Vec::new();
+    (rows, takes): (&[Row], bool),
+) -> Result<ToSay, StoreError> {
+    // Whom a letter goes to, and whether it may, is looked at as it is taken.
+    let takes = takes && target.destination.conversation.channel != ChannelKind::Email;
+    let (mut told, mut taken) = (Vec::new(), None);
     let mut standing_in = None;
     for row in rows {
         match row {
@@ -67,29 +79,15 @@ pub async fn write(
                 let asking = owners::Asking { seq: *seq, question: *question, who, file };
                 told.extend(owners::ask(tx, (target, access), asking, words).await?);
             }
+            Row::Say { seq, text, form, choices, part } => {
+                let words = Words { text, form: *form, choices, part: *part };
+                let queued = queue(tx, &Queue { takes, ..target.queue() }, &words_key(target, *seq), words).await?;
+                taken = taken.or(queued.taken);
+            }
             row => write_row(tx, target, row).await?,
         }
     }
-    Ok(told)
-}
-
-/// Takes the first words that these rows say, if they can go out at once as they are.
-///
-/// # Errors
-/// When the database fails.
-pub(crate) async fn take_words(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<Option<Waiting>, StoreError> {
-    // Whom a letter goes to, and whether it may, is looked at as it is taken.
-    if target.destination.conversation.channel == ChannelKind::Email {
-        return Ok(None);
-    }
-    let first = rows.iter().find_map(|row| match row {
-        Row::Say { seq, .. } => Some(seq),
-        _ => None,
-    });
-    match first {
-        Some(seq) => outbox::take_new(tx, &format!("{}:0", words_key(target, *seq))).await,
-        None => Ok(None),
-    }
+    Ok(ToSay { elsewhere: told, taken })
 }
 
 /// By which the words of an event are queued once.
@@ -210,14 +208,11 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::Deliver { .. }
         | Row::Resolved { .. }
         | Row::AskOwners { .. }
+        | Row::Say { .. }
         | Row::ModelEnded(_)
         | Row::Answered { .. } => Ok(()),
         Row::Handover(change) => change.write(tx, target.key.session).await,
         Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
-        Row::Say { seq, text, form, choices, part } => {
-            let words = Words { text, form: *form, choices, part: *part };
-            say(tx, target, &words_key(target, *seq), words).await
-        }
     }
 }
 
@@ -318,9 +313,7 @@ impl<'a> Words<'a> {
 
 /// Queues words where a run talks.
 pub(crate) async fn say(tx: &mut Tx, target: &Target<'_>, key: &str, words: Words<'_>) -> Result<(), StoreError> {
-    let (run, destination) = (Some(target.key.run), target.destination);
-    queue(tx, &Queue { session: target.home, run, destination, at: target.at }, key, words).await?;
-    Ok(())
+    queue(tx, &target.queue(), key, words).await.map(drop)
 }
 
 /// Where words wait to be sent.
@@ -329,18 +322,31 @@ pub(super) struct Queue<'a> {
     pub(super) run: Option<RunId>,
     pub(super) destination: &'a Destination,
     pub(super) at: Timestamp,
+    /// The first of them are taken to be sent, if nothing goes out before them.
+    pub(super) takes: bool,
 }
 
-/// Queues words in chunks that the platform takes; buttons go under the last. Gives the chunks' keys.
-pub(super) async fn queue(
-    tx: &mut Tx,
-    place: &Queue<'_>,
-    key: &str,
-    words: Words<'_>,
-) -> Result<Vec<String>, StoreError> {
+impl<'a> Target<'a> {
+    /// Where the run's own words wait.
+    fn queue(&self) -> Queue<'a> {
+        Queue { session: self.home, run: Some(self.key.run), destination: self.destination, at: self.at, takes: false }
+    }
+}
+
+/// Words that wait to be sent.
+pub(super) struct Queued {
+    /// Their chunks' keys.
+    pub(super) keys: Vec<String>,
+    /// The chunk that was taken.
+    pub(super) taken: Option<Waiting>,
+}
+
+/// Queues words in chunks that the platform takes; buttons go under the last. A run whose question goes by letter, to whomever it
+/// does, waits as long as letters take.
+pub(super) async fn queue(tx: &mut Tx, place: &Queue<'_>, key: &str, words: Words<'_>) -> Result<Queued, StoreError> {
     let chunks = pieces(words.text, words.form, place.destination.conversation.channel);
     let last = chunks.len().saturating_sub(1);
-    let mut keys = Vec::with_capacity(chunks.len());
+    let (mut keys, mut taken) = (Vec::with_capacity(chunks.len()), None);
     for (index, piece) in chunks.iter().enumerate() {
         let key = format!("{key}:{index}");
         let new = outbox::NewChunk {
@@ -353,8 +359,17 @@ pub(super) async fn queue(
             file: None,
             part: words.part_of(index, last),
         };
-        outbox::add(tx, &new, place.at).await?;
+        if place.takes && index == 0 {
+            taken = outbox::add_and_take(tx, &new, place.at).await?;
+        } else {
+            outbox::add(tx, &new, place.at).await?;
+        }
         keys.push(key);
     }
-    Ok(keys)
+    let by_letter = place.destination.conversation.channel == ChannelKind::Email;
+    if let (Part::Question(_), Some(run), true) = (words.part, place.run, by_letter) {
+        let secs = SignedDuration::from_secs(asking::BY_LETTER_SECS);
+        runs::wait_at_least(tx, run, place.at.saturating_add(secs).unwrap_or(Timestamp::MAX)).await?;
+    }
+    Ok(Queued { keys, taken })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::capabilities::Capabilities;
@@ -72,10 +73,13 @@ pub struct FetchError(pub String);
 pub struct Unusable(pub String);
 
 /// A sign of life from a run; best effort, never queued, never stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Progress {
     /// The run works; a channel may show that somebody types.
     Working,
+    /// What it does right now, in words for whoever watches: "reading list.md".
+    Doing(String),
     /// More of the reply's text, as the model writes it.
     Delta(String),
     /// What was streamed so far is void: the model's reply is being made again.
@@ -87,7 +91,8 @@ pub enum Progress {
 }
 
 /// How it came that nobody is at work on a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// It is answered.
     Done,

@@ -18,6 +18,8 @@ pub enum Part {
     LastGood,
     /// A section of the config that cannot be used, e.g. `telegram` or `tools.switch_light`: it is off.
     Section(String),
+    /// A section that is on, and set so that it cannot do what it is there for.
+    Setting(String),
     /// An account on a platform.
     Channel {
         /// The platform.
@@ -42,7 +44,7 @@ impl fmt::Display for Part {
         match self {
             Self::Config => f.write_str("config"),
             Self::LastGood => f.write_str("last good config"),
-            Self::Section(name) => write!(f, "[{name}]"),
+            Self::Section(name) | Self::Setting(name) => write!(f, "[{name}]"),
             Self::Channel { kind, account } => write!(f, "{kind} ({account})"),
             Self::Model => f.write_str("model"),
             Self::Embeddings => f.write_str("embeddings"),

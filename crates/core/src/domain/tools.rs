@@ -182,9 +182,11 @@ impl Grade {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Always {
-    /// Calls of the tool that are steered by the same arguments.
+    /// Calls of the tool that are told in the same words.
     #[default]
     SameArguments,
+    /// Calls of the tool whose arguments, as it gets them, have this digest.
+    Call(String),
     /// Calls that run this program, for the same reasons: nobody says that any more, but stored journals do.
     Program(String),
     /// Nothing that could be said: it is not offered.

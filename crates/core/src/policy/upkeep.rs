@@ -74,7 +74,7 @@ impl Room {
 }
 
 /// So many pages of the log that cannot be folded in are many: 32 MB.
-const STUCK_PAGES: i64 = 8_192;
+const STUCK_PAGES: i64 = 32_768;
 /// For so many looks in a row.
 const STUCK_LOOKS: u32 = 30;
 
@@ -99,10 +99,13 @@ impl LogWatch {
     }
 }
 
+/// So many free pages stay in the file in any case: 1 MB.
+const KEPT_PAGES: i64 = 1_024;
+
 /// How many of a file's free pages are given back: some are kept, as the next messages need them.
 #[must_use]
 pub fn surplus(pages: i64, free: i64) -> i64 {
-    let kept = (pages / 20).max(256);
+    let kept = (pages / 20).max(KEPT_PAGES);
     if free > kept.saturating_mul(2) { free - kept } else { 0 }
 }
 
@@ -154,15 +157,16 @@ mod tests {
 
     #[test]
     fn n12_a_log_is_stuck_when_it_stays_long() {
-        let watch = (0..29).fold(LogWatch::default(), |watch, _| watch.after(20_000, 100));
-        assert!(!watch.is_stuck() && watch.after(20_000, 100).is_stuck());
-        assert!(!watch.after(20_000, 100).after(20_000, 20_000).is_stuck());
-        assert!(!(0..99).fold(LogWatch::default(), |watch, _| watch.after(8_000, 0)).is_stuck(), "that is not many");
+        let watch = (0..29).fold(LogWatch::default(), |watch, _| watch.after(80_000, 100));
+        assert!(!watch.is_stuck() && watch.after(80_000, 100).is_stuck());
+        assert!(!watch.after(80_000, 100).after(80_000, 80_000).is_stuck());
+        assert!(!(0..99).fold(LogWatch::default(), |watch, _| watch.after(32_000, 0)).is_stuck(), "that is not many");
     }
 
     #[test]
     fn n12_some_free_pages_are_kept() {
-        for (pages, free, gone) in [(1_000, 500, 0), (1_000, 513, 257), (100_000, 10_000, 0), (100_000, 20_000, 15_000)]
+        for (pages, free, gone) in
+            [(9_000, 2_048, 0), (9_000, 2_049, 1_025), (100_000, 10_000, 0), (100_000, 20_000, 15_000)]
         {
             assert_eq!(surplus(pages, free), gone, "{pages} {free}");
         }

@@ -188,8 +188,13 @@ impl Kit {
 
     fn shows(&self) -> Shows {
         let units = self.limit.map_or(usize::MAX, Limit::max);
+        // A terminal's tables are indented as its code is.
+        let indent = match self.capabilities.markup {
+            Markup::Ansi | Markup::Plain => plain::INDENT.len(),
+            _ => 0,
+        };
         Shows {
-            table_columns_max: self.capabilities.columns.unwrap_or(usize::MAX),
+            table_columns_max: self.capabilities.columns.map_or(usize::MAX, |columns| columns.saturating_sub(indent)),
             row_chars_max: units / 8,
             link_bytes_max: (units / 8).min(2_048),
             links: self.links,

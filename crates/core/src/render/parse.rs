@@ -42,7 +42,9 @@ pub(super) fn finished(text: &str) -> usize {
     // The line's end may be a part of the block.
     let blank = text.get(..range.end).is_some_and(|block| block.ends_with('\n')) && behind.contains('\n')
         || behind.matches('\n').count() > 1;
-    if ends_blank && blank { text.len() } else { range.start }
+    // A line's indentation belongs to what begins there.
+    let line_of = |at: usize| text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+    line_of(if ends_blank && blank { text.len() } else { range.start })
 }
 
 /// The tree of a text.

@@ -6,7 +6,7 @@ use crate::render::page::{CodeLines, Page, Put, Signs};
 use crate::render::{links, slack};
 
 /// What stands for white at a line's start and is not taken away.
-const INDENT: &str = "    ";
+pub(super) const INDENT: &str = "    ";
 
 /// Plain text, or nearly.
 pub(super) struct Plain {

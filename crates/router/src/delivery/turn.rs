@@ -167,7 +167,7 @@ fn backoff(limits: &DeliveryLimits, attempts: i64, jitter: f64) -> Duration {
 mod tests {
     use super::*;
     use hob_core::domain::inbound::{ChannelKind, Conversation};
-    use hob_core::domain::outgoing::Destination;
+    use hob_core::domain::outgoing::{Destination, Outgoing};
     use hob_core::render::Piece;
     use hob_store::outbox::NewChunk;
     use hob_store::{Pace, Store, sessions};
@@ -201,13 +201,17 @@ mod tests {
     }
 
     /// Puts a chunk into the outbox of a session of its own.
-    struct Queue(&'static str);
+    struct Queue {
+        key: &'static str,
+        takes: bool,
+    }
 
     #[async_trait]
     impl Statement for Queue {
-        type Output = SessionId;
+        /// Where, and the attempts of what was taken.
+        type Output = (SessionId, Option<i64>);
 
-        async fn run(&self, tx: &mut Tx) -> Result<SessionId, StoreError> {
+        async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
             let conversation = Conversation {
                 channel: ChannelKind::Terminal,
                 account: "local".to_owned(),
@@ -217,7 +221,7 @@ mod tests {
             let session = sessions::ensure(tx, "terminal:1", ChannelKind::Terminal, at(CREATED)).await?.id;
             let destination = Destination { conversation, reply_to: None };
             let chunk = NewChunk {
-                key: self.0,
+                key: self.key,
                 session,
                 run: None,
                 destination: &destination,
@@ -226,8 +230,12 @@ mod tests {
                 file: None,
                 part: outbox::Part::Words,
             };
+            if self.takes {
+                let taken = outbox::add_and_take(tx, &chunk, at(CREATED)).await?;
+                return Ok((session, taken.map(|waiting| waiting.attempts)));
+            }
             outbox::add(tx, &chunk, at(CREATED)).await?;
-            Ok(session)
+            Ok((session, None))
         }
     }
 
@@ -235,7 +243,7 @@ mod tests {
     async fn only_what_was_tried_is_too_old() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let session = store.write(Queue("k")).await.unwrap();
+        let (session, _) = store.write(Queue { key: "k", takes: false }).await.unwrap();
         // The clock has jumped between the words and their delivery: they go out.
         let mut now = CREATED + DAYS_LATER;
         let Next::Send(first) = store.write(turn(session, now)).await.unwrap().next else {
@@ -249,35 +257,29 @@ mod tests {
         assert!(matches!(next.next, Next::Nothing), "it was tried and is old: it is given up");
     }
 
-    /// Takes a chunk as the transaction does that has queued it.
-    struct TakeNew(&'static str);
-
-    #[async_trait]
-    impl Statement for TakeNew {
-        type Output = Option<i64>;
-
-        async fn run(&self, tx: &mut Tx) -> Result<Option<i64>, StoreError> {
-            Ok(outbox::take_new(tx, self.0).await?.map(|waiting| waiting.attempts))
-        }
-    }
-
     #[tokio::test]
     async fn e5_new_words_are_taken_once_and_only_if_nothing_stands_before_them() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let session = store.write(Queue("k")).await.unwrap();
-        store.write(Queue("l")).await.unwrap();
-        assert_eq!(store.write(TakeNew("l")).await.unwrap(), None, "another goes first");
-        assert_eq!(store.write(TakeNew("k")).await.unwrap(), Some(1));
-        assert_eq!(store.write(TakeNew("k")).await.unwrap(), None, "it is taken");
-        let delivered = Attempt::Delivered { external_id: None };
+        let take = |key| store.write(Queue { key, takes: true });
+        let (session, taken) = take("k").await.unwrap();
+        assert_eq!(taken, Some(1));
+        assert_eq!(take("k").await.unwrap().1, None, "it is queued once");
+        assert_eq!(take("l").await.unwrap().1, None, "another goes first");
+        let delivered =
+            |message: &Outgoing| Some(Settled { id: message.id, attempt: Attempt::Delivered { external_id: None } });
         let Next::Send(lost) = store.write(turn(session, CREATED)).await.unwrap().next else {
             panic!("it was not taken");
         };
         assert!(lost.message.may_repeat, "what counts as being sent may have arrived");
-        let settled = Some(Settled { id: lost.message.id, attempt: delivered });
+        let settled = delivered(&lost.message);
+        let Next::Send(second) = store.write(Turn { settled, ..turn(session, CREATED) }).await.unwrap().next else {
+            panic!("the other was not taken");
+        };
+        assert!(!second.message.may_repeat);
+        let settled = delivered(&second.message);
         let next = store.write(Turn { settled, take: false, ..turn(session, CREATED) }).await.unwrap();
         assert!(matches!(next.next, Next::Nothing));
-        assert_eq!(store.write(TakeNew("l")).await.unwrap(), Some(1), "now it is its turn");
+        assert_eq!(take("m").await.unwrap().1, Some(1), "nothing stands before it any more");
     }
 }

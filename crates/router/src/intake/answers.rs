@@ -74,12 +74,17 @@ impl Take {
             return Ok(None);
         };
         // A letter says itself to which thread it belongs.
-        if !thread.is_asked_in(tx, arriving.session.id).await? {
+        let Some(offered) = thread.asked_in(tx, arriving.session.id).await? else {
             return Ok(None);
-        }
+        };
         let AskedThread { run, question } = thread;
         let press = Press { run: run.0, question, choice: 0 };
         let Some((_, asking, asked)) = self.asked_by(tx, arriving, press).await? else {
+            // A word that would have decided it comes too late. Whatever else they write there is a message of its own.
+            let labels: Vec<&str> = offered.iter().map(|choice| choice.label.as_str()).collect();
+            if !Decision::would_be(text, &labels) {
+                return Ok(None);
+            }
             return self.tell(tx, arriving, (text, "refused"), texts::TOO_LATE.to_owned()).await.map(Some);
         };
         match self.answer_to(&asked, by, text) {
@@ -243,6 +248,16 @@ pub(crate) async fn noted(
     Ok(folded.map_or_else(Notebook::default, |folded| notebook(&folded)))
 }
 
+/// Does a run that waits do so for nothing but its agents? As it was seen before, likewise; one whose record cannot be read does
+/// not, and stays where it is.
+pub(crate) async fn waits_for_agents(tx: &mut Tx, run: RunId, seen: &[Seen]) -> Result<bool, StoreError> {
+    let asked = match as_seen(tx, run, seen).await? {
+        Some(seen) => seen.asked.clone(),
+        None => fold(tx, run).await?.map_or(Asked::Gone, |folded| asked(&folded)),
+    };
+    Ok(matches!(asked, Asked::Nothing))
+}
+
 /// What was seen of a run, if nothing has been recorded of it since.
 async fn as_seen<'a>(tx: &mut Tx, run: RunId, seen: &'a [Seen]) -> Result<Option<&'a Seen>, StoreError> {
     let Some(seen) = seen.iter().find(|seen| seen.run == run) else { return Ok(None) };
@@ -336,9 +351,10 @@ mod tests {
         let now = Timestamp::UNIX_EPOCH;
         let claim = Claim { session: SessionId(1), lease: Lease { owner: "me".to_owned(), now, until: now } };
         let key = RunKey { run: RunId(1), session: SessionId(1) };
-        assert_eq!(store.write(claim.clone()).await.unwrap(), Found::Begun(key), "nobody has looked at it yet");
+        let found = store.write(claim.clone()).await.unwrap();
+        assert!(matches!(found, Found::Begun(found) if found == key), "nobody has looked at it yet");
         assert_eq!(parked(&mut tx).await, 0);
-        assert_eq!(take_over(&store, claim).await.unwrap(), Found::Parked);
+        assert!(matches!(take_over(&store, claim).await.unwrap(), Found::Parked));
         assert_eq!(parked(&mut tx).await, 1);
     }
 
@@ -358,6 +374,9 @@ mod tests {
         assert!(matches!(asked_now(&mut tx, &seen).await, Asked::Question(asked) if asked.number == 1));
         let (key, now) = (RunKey { run: RunId(1), session: SessionId(1) }, Timestamp::UNIX_EPOCH);
         assert!(noted(&mut tx, &key, (&seen, now)).await.unwrap().is_empty());
+        let at_agents = Seen { asked: Asked::Nothing, notebook: Notebook::default(), ..seen[0] };
+        assert!(waits_for_agents(&mut tx, RunId(1), &[at_agents]).await.unwrap());
+        assert!(!waits_for_agents(&mut tx, RunId(1), &[]).await.unwrap());
         assert_eq!(parked(&mut tx).await, 0, "nobody has looked at it again");
         let (mut script, at) = (Script::begun(), Timestamp::UNIX_EPOCH);
         let more = step(&mut script.state, Event::SoftLimit);

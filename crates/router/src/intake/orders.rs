@@ -9,6 +9,7 @@ use crate::command::Reach;
 use crate::intake::Router;
 use crate::intake::answers::{Asked, LookAsked, Seen, open_question};
 use crate::operations::queue::{End, Ended};
+use crate::stopping::effects_under_way;
 use crate::{pause, texts};
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::RunKey;
@@ -28,7 +29,10 @@ const OVER: &str = "That run is over.";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     /// It ends; if it waits its turn, it is taken back.
-    Stop,
+    Stop {
+        /// What has an effect is not waited for.
+        at_once: bool,
+    },
     /// Its conversation goes on.
     Resume,
     /// An answer to what it asks.
@@ -62,7 +66,7 @@ impl Router {
         }
         let seen = match &order {
             Order::Answer { .. } => self.store.read(LookAsked::run(run)).await?,
-            Order::Stop | Order::Resume => Vec::new(),
+            Order::Stop { .. } | Order::Resume => Vec::new(),
         };
         let carry = CarryOut { run, order, by, seen, now: self.clock.now() };
         let (ordered, lanes) = self.store.write(carry).await?;
@@ -96,7 +100,7 @@ impl Statement for CarryOut {
             return Ok((Ordered::NoRun, Vec::new()));
         };
         match &self.order {
-            Order::Stop => self.stop(tx, &row).await,
+            Order::Stop { at_once } => self.stop(tx, &row, *at_once).await,
             Order::Resume => self.resume(tx, &row).await,
             Order::Answer { question, text } => self.answer(tx, (*question, text)).await,
         }
@@ -104,11 +108,12 @@ impl Statement for CarryOut {
 }
 
 impl CarryOut {
-    async fn stop(&self, tx: &mut Tx, row: &RunRow) -> Result<(Ordered, Lanes), StoreError> {
-        let (ended, open) = End { run: row.id, by: self.by.user, now: self.now }.run(tx).await?;
+    async fn stop(&self, tx: &mut Tx, row: &RunRow, at_once: bool) -> Result<(Ordered, Lanes), StoreError> {
+        let at_work = effects_under_way(tx, row.id).await?;
+        let (ended, open) = End { run: row.id, by: self.by.user, at_once, now: self.now }.run(tx).await?;
         let ordered = match ended {
             Ended::Done(_) if row.state == Status::Queued.as_str() => Ordered::Done("Taken back.".to_owned()),
-            Ended::Done(_) => Ordered::Done(texts::STOPPING.to_owned()),
+            Ended::Done(_) => Ordered::Done(texts::stopping(&at_work, at_once)),
             Ended::Over => Ordered::Refused(OVER.to_owned()),
             Ended::WaitedFor(parent) => {
                 Ordered::Refused(format!("It has not begun, and run {parent} waits for it: stop that one."))

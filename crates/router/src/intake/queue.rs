@@ -12,7 +12,7 @@ use hob_agent::machine::accepted::{Accepted as AcceptedEvent, Order};
 use hob_agent::machine::stop::CancelReason;
 use hob_agent::signal::Signal;
 use hob_core::domain::channel::Accepted;
-use hob_core::domain::ids::InboundId;
+use hob_core::domain::ids::{InboundId, RunId};
 use hob_store::error::StoreError;
 use hob_store::sessions::Session;
 use hob_store::{Tx, inbound, runs, signals};
@@ -79,12 +79,8 @@ impl Take {
             pictures: told.pictures,
             around,
         };
-        // Nothing stands before it: it need not be claimed in a transaction of its own.
-        let lease = self.lease.as_ref().filter(|_| arriving.lane.is_free());
-        let run = journal::open(tx, session.id, accepted.clone(), (lease, self.now)).await?;
-        let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
-        let key = RunKey { run, session: session.id };
-        taken.opened = lease.map(|_| Opened { key, accepted: Box::new(accepted), at: self.now });
+        let (run, opened) = self.open(tx, arriving, accepted).await?;
+        let mut taken = Taken { lane: Some(session.id), opened, ..Taken::quietly(Accepted::Committed) };
         let told = if let Some(standstill) = standstill {
             // Nothing moves here: it neither joins nor ends anything, and its sender is told why.
             Some(pause_texts::waits(&standstill, waiting + 1))
@@ -119,6 +115,33 @@ impl Take {
             taken.queued = Some((run, arriving.destination.clone()));
         }
         Ok(taken)
+    }
+
+    /// Makes a run of it. With nothing before it, it need not be claimed in a transaction of its own; and if it was foreseen, it
+    /// begins in this one.
+    async fn open(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        accepted: AcceptedEvent,
+    ) -> Result<(RunId, Option<Opened>), StoreError> {
+        let Arriving { session, begins, .. } = arriving;
+        let lease = self.lease.as_ref().filter(|_| arriving.lane.is_free());
+        let foreseen = self.foreseen.load_full().filter(|foreseen| foreseen.is(&accepted, (session, begins)));
+        if let Some((foreseen, lease)) = foreseen.zip(lease) {
+            let opened = foreseen.open(tx, accepted, (lease, self.now)).await?;
+            return Ok((opened.key.run, Some(opened)));
+        }
+        let run = journal::open(tx, session.id, accepted.clone(), (lease, self.now)).await?;
+        let opened = lease.map(|_| Opened {
+            key: RunKey { run, session: session.id },
+            session: session.clone(),
+            with: begins.clone(),
+            accepted: Box::new(accepted),
+            at: self.now,
+            begun: None,
+        });
+        Ok((run, opened))
     }
 
     /// Only who may act for the running one's sender may steer or interrupt it; others wait their turn (row N4).

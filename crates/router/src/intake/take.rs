@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -14,11 +15,11 @@ use crate::intake::door::{self, Known};
 use crate::respond::{self, Desk};
 use crate::texts;
 use crate::undo::TakeBack;
-use hob_agent::driver::Opened;
+use hob_agent::driver::{Foreseen, Opened};
 use hob_agent::machine::accepted::Order;
 use hob_agent::machine::asking::Answerer;
 use hob_core::domain::channel::Accepted;
-use hob_core::domain::ids::{InboundId, MemoryId, RunId, SessionId, SessionKey};
+use hob_core::domain::ids::{InboundId, MemoryId, RunId, SessionId, SessionKey, UserId};
 use hob_core::domain::inbound::{Audience, ChannelKind, Circumstances, Conversation, Happening, Inbound};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::outgoing::Destination;
@@ -29,6 +30,7 @@ use hob_core::render::clean::clean;
 use hob_memory::importance;
 use hob_store::agents::OpenAgent;
 use hob_store::arrival::{Arrival, LaneStanding};
+use hob_store::beginnings::Beginning;
 use hob_store::error::StoreError;
 use hob_store::inbound::NewInbound;
 use hob_store::open_runs::OpenRun;
@@ -107,6 +109,8 @@ pub(super) struct Take {
     pub(super) desk: Desk,
     /// Under which a run begins at once, if there is a place for it.
     pub(super) lease: Option<Lease>,
+    /// What it becomes, if nothing moves until it is taken in.
+    pub(super) foreseen: ArcSwapOption<Foreseen>,
     /// For a stranger, if they are to get one.
     pub(super) code: Code,
     pub(super) now: Timestamp,
@@ -119,6 +123,8 @@ pub(super) struct Arriving {
     pub(super) lane: LaneStanding,
     pub(super) principal: Principal,
     pub(super) destination: Destination,
+    /// What a run begins with there.
+    pub(super) begins: Beginning,
 }
 
 impl Arriving {
@@ -186,7 +192,7 @@ impl Take {
     }
 
     pub(super) async fn arriving(&self, tx: &mut Tx, arrival: Arrival, role: Role) -> Result<Arriving, StoreError> {
-        let Arrival { session, lane, user, member, is_latest_chat } = arrival;
+        let Arrival { session, lane, user, member, is_latest_chat, begins } = arrival;
         let known = user.as_ref().map(|user| user.id);
         let conversation = &self.inbound.conversation;
         let session = match session {
@@ -203,16 +209,26 @@ impl Take {
             others: self.others.clone(),
         };
         let user = users::settle(tx, &identity, user, self.now).await?;
-        let said_by = (sender.external_id.as_str(), &self.inbound.circumstances.proof);
-        let trust = self.desk.access.trust(conversation, said_by, member);
-        let principal = Principal { user, name: sender.name.clone(), role, trust };
+        let principal = self.principal(user, (role, member));
         let is_noted = is_latest_chat && known == Some(user);
         if conversation.is_private() && conversation.channel != ChannelKind::Terminal && !is_noted {
             private_chats::note(tx, user, conversation, self.now).await?;
         }
+        Ok(Arriving { session, lane, principal, destination: self.destination(), begins })
+    }
+
+    /// The sender, as this user with this role; the second by having been paired.
+    pub(super) fn principal(&self, user: UserId, (role, member): (Role, Option<Role>)) -> Principal {
+        let sender = &self.inbound.sender;
+        let said_by = (sender.external_id.as_str(), &self.inbound.circumstances.proof);
+        let trust = self.desk.access.trust(&self.inbound.conversation, said_by, member);
+        Principal { user, name: sender.name.clone(), role, trust }
+    }
+
+    /// Where its answer goes.
+    pub(super) fn destination(&self) -> Destination {
         let reply_to = Some(self.inbound.external_id.clone());
-        let destination = Destination { conversation: conversation.clone(), reply_to };
-        Ok(Arriving { session, lane, principal, destination })
+        Destination { conversation: self.inbound.conversation.clone(), reply_to }
     }
 
     pub(super) async fn claim(
@@ -339,7 +355,7 @@ impl Take {
     ) -> Result<Taken, StoreError> {
         // A code may still let somebody in.
         let kept = if matches!(command, Command::Pair(_)) { "/pair" } else { text };
-        let (reach, stops) = (command.reach(), command == Command::Stop);
+        let (reach, stops) = (command.reach(), matches!(command, Command::Stop { .. }));
         let Some(inbound) = self.claim(tx, arriving, (kept, "command")).await? else {
             let everywhere = reached(tx, arriving.session.id, (reach, stops)).await?;
             return Ok(Taken { everywhere, ..Taken::again(arriving.session.id) });

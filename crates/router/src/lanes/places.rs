@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The places for runs.
+#[derive(Clone)]
 pub(super) struct Places {
     free: Arc<Semaphore>,
-    room: Mutex<Room>,
+    room: Arc<Mutex<Room>>,
 }
 
 struct Room {
@@ -17,41 +18,55 @@ struct Room {
     surplus: usize,
 }
 
+/// A place that is taken. Dropped, it is free, or there is one place less.
+pub(crate) struct Place {
+    permit: Option<OwnedSemaphorePermit>,
+    room: Arc<Mutex<Room>>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut room = look(&self.room);
+        if room.surplus > 0
+            && let Some(permit) = self.permit.take()
+        {
+            room.surplus -= 1;
+            permit.forget();
+        }
+    }
+}
+
 impl Places {
     pub(super) fn new(places: usize) -> Self {
-        Self { free: Arc::new(Semaphore::new(places)), room: Mutex::new(Room { places, surplus: 0 }) }
+        let room = Arc::new(Mutex::new(Room { places, surplus: 0 }));
+        Self { free: Arc::new(Semaphore::new(places)), room }
     }
 
     /// How many runs have one.
     pub(super) fn taken(&self) -> usize {
-        let room = self.room();
+        let room = look(&self.room);
         (room.places + room.surplus).saturating_sub(self.free.available_permits())
     }
 
-    /// Need nobody wait for a place now?
-    pub(super) fn is_one_free(&self) -> bool {
-        self.free.available_permits() > 0
+    /// A place, if nobody need wait for one now.
+    pub(super) fn take_free(&self) -> Option<Place> {
+        let permit = Arc::clone(&self.free).try_acquire_owned().ok()?;
+        Some(self.with(permit))
     }
 
     /// Waits for a free place; none: there will be none any more.
-    pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.free).acquire_owned().await.ok()
+    pub(super) async fn take(&self) -> Option<Place> {
+        let permit = Arc::clone(&self.free).acquire_owned().await.ok()?;
+        Some(self.with(permit))
     }
 
-    /// A run is over: its place is free, or there is one place less.
-    pub(super) fn give_back(&self, place: Option<OwnedSemaphorePermit>) {
-        let mut room = self.room();
-        if let Some(place) = place
-            && room.surplus > 0
-        {
-            room.surplus -= 1;
-            place.forget();
-        }
+    fn with(&self, permit: OwnedSemaphorePermit) -> Place {
+        Place { permit: Some(permit), room: Arc::clone(&self.room) }
     }
 
     /// So many from now on. What is at work beyond that ends in its own time.
     pub(super) fn resize(&self, wanted: usize) {
-        let mut room = self.room();
+        let mut room = look(&self.room);
         if wanted >= room.places {
             let more = wanted - room.places;
             let kept = more.min(room.surplus);
@@ -63,11 +78,11 @@ impl Places {
         }
         room.places = wanted;
     }
+}
 
-    fn room(&self) -> MutexGuard<'_, Room> {
-        // The two numbers are changed together, without anything between that could panic.
-        self.room.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn look(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
+    // The two numbers are changed together, without anything between that could panic.
+    room.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -80,18 +95,35 @@ mod tests {
         let (one, two) = (places.take().await, places.take().await);
         places.resize(1);
         assert_eq!(places.free.available_permits(), 0);
-        places.give_back(one);
+        drop(one);
         assert_eq!(places.free.available_permits(), 0, "one too many was at work");
         places.resize(2);
         assert_eq!(places.free.available_permits(), 1);
-        places.give_back(two);
+        drop(two);
         assert_eq!(places.free.available_permits(), 2);
         let (one, two) = (places.take().await, places.take().await);
         places.resize(1);
         places.resize(4);
         assert_eq!(places.free.available_permits(), 2, "what was to go stays after all");
-        places.give_back(one);
-        places.give_back(two);
+        drop(one);
+        drop(two);
         assert_eq!(places.free.available_permits(), 4);
+    }
+    #[tokio::test]
+    async fn b8_who_is_let_begin_at_once_has_a_place_and_gives_it_back_unused() {
+        let places = Places::new(1);
+        let one = places.take_free().unwrap();
+        assert!(places.take_free().is_none(), "it is promised to somebody already");
+        assert_eq!(places.taken(), 1);
+        drop(one);
+        assert!(places.take_free().is_some());
+        // What was promised when there were more goes with whoever has it.
+        places.resize(2);
+        let (one, two) = (places.take_free(), places.take_free());
+        places.resize(1);
+        drop(one);
+        assert!(places.take_free().is_none());
+        drop(two);
+        assert!(places.take_free().is_some());
     }
 }

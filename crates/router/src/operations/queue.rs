@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::intake::Router;
+use crate::stopping;
 use hob_agent::journal::RunKey;
-use hob_agent::machine::stop::CancelReason;
 use hob_agent::projection::agents::stop_one;
 use hob_agent::write_off::write_off;
 use hob_core::domain::ids::{RunId, SessionId, UserId};
@@ -30,6 +30,8 @@ pub(crate) struct End {
     pub(crate) run: RunId,
     /// Who wants it.
     pub(crate) by: UserId,
+    /// What has an effect is not waited for.
+    pub(crate) at_once: bool,
     /// Now.
     pub(crate) now: Timestamp,
 }
@@ -50,7 +52,7 @@ impl Statement for End {
         if let Some(parent) = agents::parent(tx, self.run).await?.filter(|parent| parent.open && open.is_queued()) {
             return Ok((Ended::WaitedFor(parent.run), None));
         }
-        stop_one(tx, &open, (CancelReason::Stopped { by: self.by }, self.now)).await?;
+        stop_one(tx, &open, (stopping::reason(self.by, self.at_once), self.now)).await?;
         Ok((Ended::Done(session), Some(open)))
     }
 }
@@ -61,7 +63,7 @@ impl Router {
     /// # Errors
     /// When the database fails.
     pub async fn end_run(&self, run: RunId, by: UserId) -> Result<Ended, StoreError> {
-        let (ended, open) = self.store.write(End { run, by, now: self.clock.now() }).await?;
+        let (ended, open) = self.store.write(End { run, by, at_once: false, now: self.clock.now() }).await?;
         if let Some(open) = &open {
             tracing::info!(%run, %by, "agent_run.ended_by_owner");
             self.lanes.wake_served(open.session, &open.channel);

@@ -1,5 +1,6 @@
 //! What is under way: at most one model call, and the tools of one batch. Dropping it stops it.
 
+mod doing;
 mod live;
 pub(super) mod tool;
 
@@ -83,6 +84,7 @@ impl Work {
     pub(super) fn call_model(&mut self, stage: &Stage<'_>, call: ModelCall, request: Request, look: Look) {
         let live = Live::of(stage, call.check || stage.mute);
         live.tell(start_of(&call));
+        live.tell(Progress::Doing(doing::asking(&call.label)));
         let models = &stage.ports.models;
         let provider = if call.chain.forced { models.get_forced(&call.label) } else { models.get(&call.label) };
         let fraction = stage.ports.rng.fraction();
@@ -136,6 +138,8 @@ impl Work {
     pub(super) fn run_tool(&mut self, ports: &Arc<Ports>, job: ToolJob) {
         let ports = Arc::clone(ports);
         let id = job.call.id.clone();
+        let doing = Progress::Doing(doing::calling(&job.call));
+        ports.watcher.progress(&job.destination, job.run, doing);
         let work = Box::pin(async move {
             let call = job.call.id.clone();
             let (span, is_known) = (tool_span(&job.call), job.tools.get(&job.call.name).is_some());

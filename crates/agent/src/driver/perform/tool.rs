@@ -22,6 +22,8 @@ use hob_tools::{Invocation, Outcome, Request, Tool};
 
 /// The most characters of a number that is told of.
 const NUMBER_CHARS_MAX: usize = 60;
+/// For the model: its call cannot be shown to a person line by line.
+const TOO_DEEP: &str = "The arguments are nested too deep. The call was not made. Send it with flatter ones.";
 
 /// A tool call about to be run.
 pub(in crate::driver) struct ToolJob {
@@ -105,14 +107,17 @@ impl Done {
 pub(in crate::driver) fn arguments(written: &str) -> Result<Value, String> {
     let written = if written.trim().is_empty() { "{}" } else { written };
     match serde_json::from_str::<Value>(written) {
-        Ok(arguments @ Value::Object(_)) => match written::parse(written).as_ref().and_then(written::inexact) {
-            None => Ok(arguments),
+        Ok(arguments @ Value::Object(_)) => match written::parse(written) {
+            // Nobody could be shown what steers it.
+            None => Err(TOO_DEEP.to_owned()),
             // Another number would arrive: better none.
-            Some(number) => Err(format!(
-                "The number {} cannot be passed on as it is: it has too many digits. The call was not made. Write it as text \
-                 if the tool takes that, or with fewer digits.",
-                number.chars().take(NUMBER_CHARS_MAX).collect::<String>()
-            )),
+            Some(written) => written::inexact(&written).map_or(Ok(arguments), |number| {
+                Err(format!(
+                    "The number {} cannot be passed on as it is: it has too many digits. The call was not made. Write it as \
+                     text if the tool takes that, or with fewer digits.",
+                    number.chars().take(NUMBER_CHARS_MAX).collect::<String>()
+                ))
+            }),
         },
         Ok(_) => Err("The arguments must be a JSON object.".to_owned()),
         Err(why) => Err(format!("The arguments are not valid JSON ({why}). Send the call again.")),
@@ -172,5 +177,20 @@ async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
         Outcome::Request(Request::Spawn(mission)) => ToolOutcome::Spawn { mission },
         Outcome::Request(Request::Ask { question }) => ToolOutcome::Ask { question },
         Outcome::Request(Request::Deliver(delivery)) => ToolOutcome::Deliver { delivery: *delivery },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d5_what_could_not_be_shown_to_a_person_is_not_called() {
+        let nested = |depth: usize| format!(r#"{{"to":"eve","x":{}1{}}}"#, "[".repeat(depth), "]".repeat(depth));
+        assert!(arguments(&nested(20)).is_ok());
+        for depth in [40, 100] {
+            assert_eq!(arguments(&nested(depth)).unwrap_err(), TOO_DEEP, "{depth}");
+        }
+        assert!(arguments(r#"{"n":123456789012345678901234567890}"#).unwrap_err().contains("too many digits"));
     }
 }

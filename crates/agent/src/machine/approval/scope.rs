@@ -5,6 +5,9 @@
 //! | can be named in a line | the very same call, where it is asked about for the same reasons |
 //! | ran a program, by an old journal | this program, for the same reasons |
 //! | any other | nothing: it is not offered |
+//!
+//! What people are told of a call may be told of another as well: `a.b` is a name, or a way. So the digest of what its tool gets
+//! stands behind the words, and counts.
 
 use hob_core::domain::tools::{Always, Assessment};
 use hob_core::policy::arguments::shown::on_one_line;
@@ -12,6 +15,8 @@ use hob_model::message::ToolCall;
 
 /// The longest name of what is granted, in characters: a person reads it.
 const CHARS_MAX: usize = 300;
+/// What stands before its digest.
+const MARK: &str = " # ";
 
 /// What "always" would cover, in words that also name the grant.
 #[must_use]
@@ -19,14 +24,23 @@ pub fn of(call: &ToolCall, known: &Assessment) -> Option<String> {
     let what = match &known.always {
         Always::Never => return None,
         Always::Program(program) => program.clone(),
-        Always::SameArguments => on_one_line(&call.arguments),
+        Always::SameArguments | Always::Call(_) => on_one_line(&call.arguments),
     };
     let mut reasons: Vec<&str> = known.reasons.iter().map(String::as_str).collect();
     reasons.sort_unstable();
     let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
     let scope = format!("{} {what}{why}", call.name).trim_end().to_owned();
     let fits = scope.chars().count() <= CHARS_MAX && !scope.contains(char::is_control);
-    fits.then_some(scope)
+    fits.then(|| match &known.always {
+        Always::Call(digest) => format!("{scope}{MARK}{digest}"),
+        Always::SameArguments | Always::Program(_) | Always::Never => scope,
+    })
+}
+
+/// What is granted, without its digest.
+#[must_use]
+pub fn words(scope: &str) -> &str {
+    scope.rsplit_once(MARK).map_or(scope, |(words, _)| words)
 }
 
 #[cfg(test)]
@@ -44,6 +58,11 @@ mod tests {
         assert_eq!(of(r#"{"body":"x","to":"a@b"}"#, usual()).unwrap(), r#"t body="x" to="a@b""#);
         assert_eq!(of(r#"{"level":3}"#, usual()).unwrap(), r#"t level="3""#);
         assert_eq!(of("", usual()).unwrap(), "t");
+        let exact = |digest: &str| Assessment { always: Always::Call(digest.to_owned()), ..usual() };
+        let one = of(r#"{"a.b":"1"}"#, exact("call1:aa")).unwrap();
+        let other = of(r#"{"a":{"b":1}}"#, exact("call1:bb")).unwrap();
+        assert_eq!((words(&one), one.as_str()), (r#"t a.b="1""#, r#"t a.b="1" # call1:aa"#));
+        assert!(words(&one) == words(&other) && one != other, "told alike, and not the same");
         let reasons = vec!["it rains".to_owned(), "it deletes".to_owned()];
         let git = Assessment { always: Always::Program("git".to_owned()), reasons, ..usual() };
         assert_eq!(of(r#"{"command":"git rm x"}"#, git.clone()).unwrap(), "t git (it deletes; it rains)");

@@ -1,6 +1,6 @@
 //! What is said about approvals, to people and to the model, and how people's words are read.
 
-use crate::machine::approval::keeping;
+use crate::machine::approval::{keeping, scope};
 use crate::machine::draft;
 use crate::machine::human::Decision;
 use crate::machine::question::{Concern, Question};
@@ -49,7 +49,7 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Conc
     lines.extend(read_before(concern));
     if grantable && !concern.scope.is_empty() {
         let said = Decision::Always.label();
-        lines.push(format!("\"{said}\": here I do not ask you again about: {}", marked(&concern.scope)));
+        lines.push(format!("\"{said}\": here I do not ask you again about: {}", marked(scope::words(&concern.scope))));
     }
     if concern.this_run {
         let said = Decision::ThisRun.label();

@@ -3,7 +3,7 @@
 //! | what happens | then |
 //! |---|---|
 //! | the request crosses 70 % of the window (`compact`) | R1: all but the last ten messages become a summary |
-//! | it does so again within 20 iterations | R2: all but the last four are left out |
+//! | it does so again within 20 iterations | R2: all but the last four are left out; a line says what is gone |
 //! | and again | R3: a person says how to go on |
 //! | it does so after four recoveries | the oldest messages are left out, and nothing is asked |
 //! | 80 % (`rolling-window`) | the oldest messages are left out, down to half of the window |
@@ -138,7 +138,8 @@ fn recover(run: &mut Active) -> Option<Vec<Effect>> {
     if step == RecoveryStep::Compact {
         return Some(summary::start(run, plan, Why::Full, vec![fired]));
     }
-    let pruned = truncate(run, plan, CompactionMeans::Truncation);
+    let view = plan.deeply(run);
+    let pruned = show(run, view, (CompactionMeans::Truncation, None));
     Some(and_ask(run, vec![fired, pruned]))
 }
 
@@ -160,7 +161,8 @@ pub(super) fn on_direction(run: &mut Active, words: Option<(UserId, String)>) ->
         run.transcript.push_from(by, text);
     }
     let plan = Plan::keeping(run, run.policy.context.prune_keep_messages);
-    let pruned = plan.map(|plan| truncate(run, plan, CompactionMeans::Truncation));
+    let view = plan.map(|plan| plan.deeply(run));
+    let pruned = view.map(|view| show(run, view, (CompactionMeans::Truncation, None)));
     let mut effects: Vec<Effect> = pruned.into_iter().collect();
     effects.extend(ending::go_on(run));
     effects
@@ -204,16 +206,16 @@ pub(super) fn on_too_long(run: &mut Active) -> Option<Effect> {
 
 fn trimmed(run: &mut Active, level: u32) -> Option<Effect> {
     let view = trim(run, level)?;
-    Some(show(run, view, CompactionMeans::Truncation))
+    Some(show(run, view, (CompactionMeans::Truncation, None)))
 }
 
 fn truncate(run: &mut Active, plan: Plan, means: CompactionMeans) -> Effect {
     let view = plan.without_summary(run);
-    show(run, view, means)
+    show(run, view, (means, None))
 }
 
-/// From now on this much is shown.
-fn show(run: &mut Active, view: View, means: CompactionMeans) -> Effect {
+/// From now on this much is shown; `by` is the model that has summed up the rest.
+fn show(run: &mut Active, view: View, (means, by): (CompactionMeans, Option<String>)) -> Effect {
     let view = plan::fitted(run, view);
     let messages = plan::hidden(run, run.view.from, view.from);
     let (before, after) = (size::request(run, &run.view), size::request(run, &view));
@@ -223,6 +225,7 @@ fn show(run: &mut Active, view: View, means: CompactionMeans) -> Effect {
         messages: u32::try_from(messages).unwrap_or(u32::MAX),
         tokens_before: run.calibrated(before),
         tokens_after: run.calibrated(after),
+        model: by.filter(|_| run.rules >= Rules::FIFTH),
     })))
 }
 

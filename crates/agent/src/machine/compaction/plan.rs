@@ -1,14 +1,16 @@
 //! Where the cut goes, and what is left on the far side of it.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use crate::machine::begun::PastRole;
+use crate::machine::begun::{PastRole, Rules};
 use crate::machine::compaction::fit::head_and_tail;
-use crate::machine::compaction::size;
 use crate::machine::compaction::view::{Pin, View, is_quoted};
+use crate::machine::compaction::{size, texts};
 use crate::machine::state::Active;
 use hob_core::policy::redact::redact;
-use hob_model::message::Message;
+use hob_model::message::{Message, reply_calls};
 use hob_model::tokens;
 
 /// The most characters of a pinned result.
@@ -65,11 +67,23 @@ impl Plan {
         View { from: self.to, left_out: before.left_out.saturating_add(gone), pins: pins(run, self.to), ..before }
     }
 
+    /// The same by a deep prune: a line says what is gone, as nothing else stands for it (row B5).
+    #[must_use]
+    pub fn deeply(self, run: &Active) -> View {
+        let view = self.without_summary(run);
+        if run.rules < Rules::FIFTH {
+            return view;
+        }
+        let gone = texts::pruned(&gone(run, run.view.from, self.to));
+        let lines = view.pruned.iter().cloned().chain([gone]).collect::<Vec<_>>();
+        View { pruned: Some(lines.join("\n")), ..view }
+    }
+
     /// The view after the cut, with a summary of what goes.
     #[must_use]
     pub fn with_summary(self, run: &Active, text: String) -> View {
         let result_chars = run.view.result_chars;
-        View { from: self.to, summary: Some(text), left_out: 0, pins: pins(run, self.to), result_chars }
+        View { from: self.to, summary: Some(text), left_out: 0, pruned: None, pins: pins(run, self.to), result_chars }
     }
 
     /// The tokens of what a summary would stand for: the one before, and the messages since.
@@ -106,6 +120,32 @@ pub fn hidden(run: &Active, from: usize, to: usize) -> usize {
         .filter(|(entry, at)| is_quoted(entry) && (from..to).contains(at))
         .count();
     to.saturating_sub(from).saturating_sub(quoted)
+}
+
+/// What a deep prune does away with, as the record has it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Gone {
+    /// How many messages.
+    pub messages: usize,
+    /// How often each tool was called in them.
+    pub calls: BTreeMap<String, u32>,
+    /// How many of these calls failed.
+    pub failed: u32,
+}
+
+fn gone(run: &Active, from: usize, to: usize) -> Gone {
+    let mut gone = Gone { messages: hidden(run, from, to), ..Gone::default() };
+    let own = run.transcript.messages().iter().zip(run.past.len()..);
+    for (message, _) in own.filter(|(_, at)| (from..to).contains(at)) {
+        match message {
+            Message::Assistant { parts } => {
+                reply_calls(parts).for_each(|call| *gone.calls.entry(call.name.clone()).or_default() += 1);
+            }
+            Message::Tool(result) => gone.failed += u32::from(result.is_error),
+            Message::User { .. } => {}
+        }
+    }
+    gone
 }
 
 /// The latest good result of each tool before `to` (row B4), the latest last; without secrets, and cut.

@@ -145,7 +145,7 @@ pub(in crate::machine) fn on_made(run: &mut Active, text: &str, usage: Usage) ->
     run.course.pending = None;
     run.course.summaries += 1;
     let messages = super::plan::hidden(run, run.view.from, plan.to);
-    let mut effects = vec![show(run, view, CompactionMeans::Summary)];
+    let mut effects = vec![show(run, view, (CompactionMeans::Summary, Some(call.label)))];
     if why == Why::Ordered {
         let text = texts::compacted(messages, before, after);
         effects.extend(told(run, text, End::Completed));

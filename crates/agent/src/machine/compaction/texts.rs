@@ -1,6 +1,7 @@
 //! What is said about the context, to people and to models.
 
 use crate::machine::begun::Fixed;
+use crate::machine::compaction::plan::Gone;
 use crate::machine::compaction::view::Pin;
 
 /// For the model that sums up: its instructions.
@@ -40,6 +41,15 @@ pub fn left_out(messages: u32) -> String {
         1 => "(One message before this is left out: there was no room for it.)".to_owned(),
         _ => format!("({messages} messages before this are left out: there was no room for them.)"),
     }
+}
+
+/// In it: what a deep prune did away with (row B5).
+#[must_use]
+pub fn pruned(gone: &Gone) -> String {
+    let calls: Vec<String> = gone.calls.iter().map(|(tool, times)| format!("{tool} ×{times}")).collect();
+    let calls = if calls.is_empty() { "no tool".to_owned() } else { calls.join(", ") };
+    let failed = if gone.failed > 0 { format!(", of which {} failed", gone.failed) } else { String::new() };
+    format!("[deep pruned: {} messages, without a summary; called in them: {calls}{failed}]", gone.messages)
 }
 
 /// In it: results that outlive their messages.

@@ -32,6 +32,9 @@ pub struct View {
     pub summary: Option<String>,
     /// How many of those before it the summary does not know.
     pub left_out: u32,
+    /// What is gone by a deep prune, in a line each (row B5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pruned: Option<String>,
     /// The latest good result of each tool among those before it.
     pub pins: Vec<Pin>,
     /// The most characters of a result that are shown.
@@ -50,7 +53,8 @@ impl View {
     pub fn body(&self) -> Option<String> {
         let left_out = (self.left_out > 0).then(|| texts::left_out(self.left_out));
         let pins = (!self.pins.is_empty()).then(|| texts::pins(&self.pins));
-        let parts: Vec<String> = [self.summary.clone(), left_out, pins].into_iter().flatten().collect();
+        let parts: Vec<String> =
+            [self.summary.clone(), left_out, self.pruned.clone(), pins].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
 

@@ -1,9 +1,11 @@
 //! Stop, hard limit and panic, in each phase (rows B6, B7).
 
-use super::{ANNA, Script, answers, asks, crash, done, hard_limit, panic, says, stop, stopped_tool};
+use super::{ANNA, Script, answers, asks, begun, crash, done, hard_limit, panic, says, stop, stopped_tool, wants};
+use crate::machine::begun::Begun;
 use crate::machine::event::Event;
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
+use hob_core::domain::tools::ToolFacts;
 
 const OUT_OF_TIME: [&str; 2] = ["notice I ran out of time on this and stopped", r#"end Failed { why: "hard_limit" }"#];
 const BROKEN: [&str; 2] =
@@ -32,7 +34,7 @@ fn b7_a_stop_ends_running_tools_first_and_keeps_whole_pairs() {
     run.check(done("1.1"), &[]);
     run.check(stop(), &["abort 1.0 1.2"]);
     run.check(stop(), &["ignored: the run is being cancelled already"]);
-    run.check(hard_limit(), &["ignored: the run is being cancelled already"]);
+    run.check(hard_limit(), &["abort 1.0 1.2"]);
     run.check(stopped_tool("1.0"), &[]);
     run.check(stopped_tool("1.2"), &["end Cancelled"]);
     let part = "Interrupted before it finished; it may have had a part of its effect.";
@@ -47,6 +49,30 @@ fn b7_a_stop_ends_running_tools_first_and_keeps_whole_pairs() {
         ]
     );
     assert_eq!(run.state.status(), Status::Cancelled);
+}
+
+#[test]
+fn b7_what_has_an_effect_is_awaited_unless_it_is_to_be_at_once() {
+    let acting = || {
+        let mut run = Script::queued();
+        let changing = ToolFacts { changes: true, ..ToolFacts::default() };
+        let tools = [("send".to_owned(), changing)].into();
+        run.on(Event::Begun(Box::new(Begun { tools, ..begun() })));
+        run.on(wants(&["look", "send"]));
+        run
+    };
+    let mut run = acting();
+    run.check(stop(), &["abort 1.0"]);
+    assert_eq!(run.run().effects_under_way(), ["send"]);
+    run.check(stopped_tool("1.0"), &[]);
+    run.check(done("1.1"), &["end Cancelled"]);
+    assert_eq!(run.said()[3], "tool 1.1: ok");
+
+    let mut at_once = acting();
+    at_once.on(stop());
+    at_once.check(Event::CancelRequested(CancelReason::StoppedNow { by: ANNA }), &["abort 1.0 1.1"]);
+    at_once.check(stopped_tool("1.0"), &[]);
+    at_once.check(stopped_tool("1.1"), &["end Cancelled"]);
 }
 
 #[test]

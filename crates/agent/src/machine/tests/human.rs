@@ -1,6 +1,7 @@
 //! Questions and their answers (rows B10, B15).
 
 use super::{Script, answers, asks, crash, done, presses, says, wants};
+use crate::machine::human::Decision;
 use crate::machine::status::Status;
 
 fn unsure() -> Script {
@@ -104,4 +105,24 @@ fn a_doubtful_call_goes_before_a_question_of_the_same_batch() {
     run.check(answers("it happened"), &["human 1.0 asks: blue?"]);
     run.check(answers("yes"), &["ask a/one Work"]);
     assert_eq!(run.said()[2], "tool 1.0: yes");
+}
+
+#[test]
+fn b10_what_would_have_decided_a_question_is_known_by_what_could_be_chosen() {
+    let approval = ["approve", "always", "deny"];
+    let cut_off = ["it happened", "run it again", "give up"];
+    let table: [(&str, &[&str], bool); 9] = [
+        (" Approve! ", &approval, true),
+        ("3", &approval, true),
+        ("yes", &approval, true),
+        ("no, it is too dear", &approval, true),
+        ("4", &approval, false),
+        ("How much was it?", &approval, false),
+        ("2", &cut_off, true),
+        ("no, it is too dear", &cut_off, false),
+        ("1", &[], false),
+    ];
+    for (text, labels, expected) in table {
+        assert_eq!(Decision::would_be(text, labels), expected, "{text} {labels:?}");
+    }
 }

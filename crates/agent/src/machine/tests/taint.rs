@@ -445,12 +445,12 @@ fn n6_what_a_guest_wanted_and_was_cut_off_is_for_owners_too() {
     let number = run.run().questions;
     let mut before = 0;
     for _ in 0..5 {
-        let open = asking::stays_open_secs(run.run(), 300).unwrap();
+        let open = asking::stays_open_secs(run.run()).unwrap();
         assert!(open > before);
         before = open;
         run.check(Event::Expired { question: number }, &["human unsafe 1.0 send"]);
     }
-    assert_eq!(asking::stays_open_secs(run.run(), 300), Some(before), "but no longer than that");
+    assert_eq!(asking::stays_open_secs(run.run()), Some(before), "but no longer than that");
     assert_eq!(run.run().questions, number, "it is the same question, and its buttons hold");
     run.check(Event::Expired { question: number + 1 }, &["ignored: that question is no longer open"]);
     run.check(answers("it happened"), &["ask a/one Work"]);
@@ -459,9 +459,9 @@ fn n6_what_a_guest_wanted_and_was_cut_off_is_for_owners_too() {
 #[test]
 fn lesson_17_every_question_that_waits_for_somebody_has_its_time() {
     let mut run = started(house());
-    assert_eq!(asking::stays_open_secs(run.run(), 300), None, "nobody is asked");
+    assert_eq!(asking::stays_open_secs(run.run()), None, "nobody is asked");
     run.check(wants(&["pay"]), &["human approves 1.0 pay"]);
-    assert_eq!(asking::stays_open_secs(run.run(), 300), Some(300));
+    assert_eq!(asking::stays_open_secs(run.run()), Some(300));
     for question in [
         Question::Asked { call: CallId::new(1, 0), text: "Which?".to_owned() },
         Question::PromptChanged { system: system(2) },
@@ -470,11 +470,11 @@ fn lesson_17_every_question_that_waits_for_somebody_has_its_time() {
         Question::Circling { what: String::new(), words: String::new() },
     ] {
         step(&mut run.state, Event::HumanAsked(question.clone()));
-        assert!(asking::stays_open_secs(run.run(), 300).is_some_and(|secs| secs > 300), "{question:?}");
+        assert!(asking::stays_open_secs(run.run()).is_some_and(|secs| secs > 300), "{question:?}");
     }
     for nobodys in [Question::Paused { by: BEN }, Question::Agents] {
         step(&mut run.state, Event::HumanAsked(nobodys));
-        assert_eq!(asking::stays_open_secs(run.run(), 300), None);
+        assert_eq!(asking::stays_open_secs(run.run()), None);
     }
 }
 

@@ -132,28 +132,41 @@ pub fn shown(written: &str) -> Shown {
         return Shown { text: "(no arguments)".to_owned(), whole: None };
     }
     let (first, rest): (Vec<&Leaf>, Vec<&Leaf>) = leaves.iter().partition(|leaf| leaf.steers);
-    let (mut lines, left_out) = within(&first, STEERING_CHARS_MAX);
-    if left_out > 0 {
+    let steering = within(&first, STEERING_CHARS_MAX);
+    let mut lines = steering.lines;
+    // Where to a long value leads may stand in its middle.
+    let not_whole = steering.left_out + steering.cut;
+    if not_whole > 0 {
         lines.push(format!(
-            "NOT SHOWN HERE: {left_out} more that may say to whom, where, when or how much. Read them before you say yes."
+            "NOT SHOWN WHOLE: {not_whole} that may say to whom, where, when or how much. Read them before you say yes."
         ));
     }
-    let (others, more) = within(&rest, REST_CHARS_MAX);
-    lines.extend(others);
-    if more > 0 {
-        lines.push(format!("… {more} more"));
+    let others = within(&rest, REST_CHARS_MAX);
+    lines.extend(others.lines);
+    if others.left_out > 0 {
+        lines.push(format!("… {} more", others.left_out));
     }
-    let all: Vec<String> = leaves.iter().map(|leaf| line(&leaf.name, &leaf.value)).collect();
-    let is_whole = all.iter().all(|one| lines.contains(one));
-    Shown { text: lines.join("\n"), whole: (!is_whole).then(|| all.join("\n")) }
+    let is_whole = not_whole + others.left_out + others.cut == 0;
+    let all = || leaves.iter().map(|leaf| line(&leaf.name, &leaf.value)).collect::<Vec<_>>().join("\n");
+    Shown { text: lines.join("\n"), whole: (!is_whole).then(all) }
 }
 
-/// The lines of these that there is room for, in their order, and how many there is none for. Where not all fit whole, long
-/// values are cut, and short ones go before long ones: nothing long crowds a name or a sum out.
-fn within(leaves: &[&Leaf], chars_max: usize) -> (Vec<String>, usize) {
+/// What there is room for.
+struct Fitting {
+    lines: Vec<String>,
+    /// Of these values only the ends are among the lines.
+    cut: usize,
+    /// These are not among them.
+    left_out: usize,
+}
+
+/// The lines of these that there is room for, in their order. Where not all fit whole, long values are cut, and short ones go
+/// before long ones: nothing long crowds a name or a sum out.
+fn within(leaves: &[&Leaf], chars_max: usize) -> Fitting {
     let chars = |line: &String| line.chars().count();
     let mut lines: Vec<String> = leaves.iter().map(|leaf| line(&leaf.name, &leaf.value)).collect();
-    if lines.iter().map(chars).sum::<usize>() > chars_max {
+    let is_too_much = lines.iter().map(chars).sum::<usize>() > chars_max;
+    if is_too_much {
         lines = leaves.iter().map(|leaf| line(&leaf.name, &ends(&leaf.value))).collect();
     }
     let mut shortest: Vec<usize> = (0..lines.len()).collect();
@@ -167,8 +180,9 @@ fn within(leaves: &[&Leaf], chars_max: usize) -> (Vec<String>, usize) {
         None => false,
     };
     let fitting: BTreeSet<usize> = shortest.into_iter().take_while(fits).collect();
+    let cut = fitting.iter().filter(|index| is_too_much && is_long(&leaves[**index].value)).count();
     let left_out = lines.len() - fitting.len();
-    (fitting.into_iter().map(|index| std::mem::take(&mut lines[index])).collect(), left_out)
+    Fitting { lines: fitting.into_iter().map(|index| std::mem::take(&mut lines[index])).collect(), cut, left_out }
 }
 
 /// All of a call, as one line.
@@ -244,12 +258,17 @@ fn line(name: &str, value: &str) -> String {
     format!("{name}: {value}")
 }
 
+fn is_long(value: &str) -> bool {
+    value.chars().nth(HEAD_CHARS + TAIL_CHARS).is_some()
+}
+
 /// Beginning and end of what is too long.
 fn ends(value: &str) -> String {
-    let chars = value.chars().count();
-    let Some(left_out) = chars.checked_sub(HEAD_CHARS + TAIL_CHARS).filter(|left_out| *left_out > 0) else {
+    if !is_long(value) {
         return value.to_owned();
-    };
+    }
+    let chars = value.chars().count();
+    let left_out = chars - HEAD_CHARS - TAIL_CHARS;
     let head: String = value.chars().take(HEAD_CHARS).collect();
     let tail: String = value.chars().skip(chars - TAIL_CHARS).collect();
     format!("{head} ⟨… {left_out} characters …⟩ {tail}")
@@ -282,13 +301,24 @@ mod tests {
         let long: Vec<String> = (0..9).map(|n| format!(r#""to_{n}": "{}""#, "x".repeat(1_000))).collect();
         let Shown { text, whole } = shown(&format!(r#"{{{}, "recipient": "eve@evil.example"}}"#, long.join(",")));
         assert!(text.contains("recipient: eve@evil.example\n"), "{text}");
-        assert!(text.contains("\nNOT SHOWN HERE: 5 more that may say to whom,"), "{text}");
+        assert!(text.contains("\nNOT SHOWN WHOLE: 9 that may say to whom,"), "four are cut, five left out: {text}");
         assert!(whole.unwrap().contains(&format!("to_8: {}", "x".repeat(1_000))));
         let many: Vec<String> = (0..300).map(|n| format!("{n}@b.example")).collect();
         let Shown { text, whole } = shown(&serde_json::json!({ "recipients": many }).to_string());
-        assert!(text.contains("\nNOT SHOWN HERE: 2"), "{text}");
+        assert!(text.contains("\nNOT SHOWN WHOLE: 2"), "{text}");
         assert!(whole.unwrap().contains("recipients[300]: 299@b.example"));
         assert_eq!(shown(r#"{"to":["a@b] [c@d"]}"#).text, "to[1]: a@b] [c@d");
+    }
+
+    #[test]
+    fn d6_a_value_that_steers_and_is_cut_is_counted_in_the_warning() {
+        let command = format!("ls {}; rm -r ~; {}", "a".repeat(1_500), "b".repeat(700));
+        let Shown { text, whole } = shown(&serde_json::json!({ "command": command }).to_string());
+        assert!(text.contains("characters …⟩") && !text.contains("rm -r"), "{text}");
+        assert!(text.contains("\nNOT SHOWN WHOLE: 1 that may say to whom,"), "{text}");
+        assert!(whole.unwrap().contains("rm -r ~"));
+        let Shown { text, whole } = shown(&serde_json::json!({ "command": "c".repeat(1_500) }).to_string());
+        assert!(!text.contains("NOT SHOWN") && whole.is_none(), "what fits is shown whole: {text}");
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! What a process does with a run first: it begins, does not add up, is not wanted any more, or goes on.
+
+use std::sync::Arc;
+
+use crate::driver::advance::Cause;
+use crate::driver::begin::{Beginner, Prepared, system_of};
+use crate::driver::claim::{self, Begins, Claimed};
+use crate::driver::{Driver, Next};
+use crate::machine::accepted::{Accepted, Order};
+use crate::machine::event::Event;
+use crate::machine::state::{Phase, State};
+use crate::prompt::system_digest;
+use hob_store::error::StoreError;
+use hob_store::sessions::Session;
+
+impl Driver {
+    /// What this process does with the run first.
+    pub(super) async fn first(&mut self, mut claimed: Claimed) -> Result<Next, StoreError> {
+        let begins = claimed.begins.as_mut();
+        if let Some((at, begun)) = begins.and_then(|begins| Some((begins.taken_in_at, begins.begun.take()?))) {
+            self.stages.begun(Some(at), self.ports.clock.now());
+            tracing::info!(run = %self.key.run, "agent_run.started");
+            self.material = Some(begun.material);
+            return Ok(Next::Done(self.reached(begun.advanced)));
+        }
+        self.first_cause(claimed).await.map(Next::Cause)
+    }
+
+    /// What this process tells the run first: that it begins, that it does not add up, or that it goes on.
+    async fn first_cause(&mut self, claimed: Claimed) -> Result<Cause, StoreError> {
+        if let Some(mismatch) = claimed.folded.replay.mismatch() {
+            tracing::error!(run = %self.key.run, %mismatch, "agent_run.resume_unsafe");
+            return Ok(Cause::Event(Event::Mismatched(mismatch)));
+        }
+        if let (State::Queued(accepted), Some(begins)) = (&*Arc::clone(&self.state), &claimed.begins) {
+            if !begins.is_new && !self.is_let_in(accepted).await? {
+                tracing::info!(run = %self.key.run, "its sender is not let in any more: withdrawn");
+                return Ok(Cause::Event(Event::Withdrawn));
+            }
+            if accepted.order == Order::Scheduled && self.read(claim::CalledOff { run: self.key.run }).await? {
+                tracing::info!(run = %self.key.run, "its schedule was deleted meanwhile: withdrawn");
+                return Ok(Cause::Event(Event::Withdrawn));
+            }
+            let Prepared { begun, blobs, material } = self.prepare(accepted, (&claimed.session, begins)).await?;
+            (self.blobs, self.material) = (blobs, Some(material));
+            self.stages.begun(Some(begins.taken_in_at), self.ports.clock.now());
+            tracing::info!(run = %self.key.run, "agent_run.started");
+            return Ok(Cause::Event(Event::Begun(Box::new(begun))));
+        }
+        let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
+        if waits {
+            // A person's word has come. It is also their word to go on with the prompt that the run began with.
+            return Ok(Cause::Signals);
+        }
+        tracing::info!(run = %self.key.run, "agent_run.resumed");
+        Ok(Cause::Event(Event::Resumed { system: system_digest(&self.system()) }))
+    }
+
+    /// Whether the sender of a message that waited is still let in.
+    async fn is_let_in(&mut self, accepted: &Accepted) -> Result<bool, StoreError> {
+        let place = accepted.destination.conversation.clone();
+        let user = accepted.principal.user;
+        self.read(claim::IsLetIn { user, place, access: Arc::clone(&self.ports.access) }).await
+    }
+
+    /// The system prompt that the run would begin with now, as the one it began as.
+    fn system(&self) -> String {
+        let active = self.state.active();
+        let persona = active.and_then(|active| active.persona.as_ref());
+        let agent = active.and_then(|active| active.input.agent.as_deref());
+        system_of(&self.ports, persona.map(|persona| persona.name.as_str()), agent)
+    }
+
+    /// What the run begins with.
+    async fn prepare(
+        &mut self,
+        accepted: &Accepted,
+        (session, begins): (&Session, &Begins),
+    ) -> Result<Prepared, StoreError> {
+        let ports = Arc::clone(&self.ports);
+        let beginner = Beginner { ports: &ports, session, with: &begins.with, accepted };
+        self.patiently(|| beginner.prepare()).await
+    }
+}

@@ -1,0 +1,114 @@
+//! A run that begins in the transaction that takes its message in: what it begins with is made before, as if it had been taken in.
+//!
+//! Never: a run that begins otherwise than one that waited. Where anything has moved meanwhile, it is as if nobody had foreseen it.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::driver::advance::{Advance, Advanced, Cause};
+use crate::driver::begin::{Beginner, Prepared};
+use crate::driver::claim::Opened;
+use crate::driver::redacted;
+use crate::journal::{self, RunKey};
+use crate::machine::accepted::Accepted;
+use crate::machine::event::Event;
+use crate::ports::Ports;
+use crate::prompt::Material;
+use hob_store::Tx;
+use hob_store::beginnings::Beginning;
+use hob_store::error::StoreError;
+use hob_store::runs::Lease;
+use hob_store::sessions::Session;
+
+/// A run that is about to be taken in, and what it begins with.
+pub struct Foreseen {
+    ports: Arc<Ports>,
+    session: Session,
+    with: Beginning,
+    /// Its message; which row that becomes is not known yet.
+    accepted: Accepted,
+    prepared: Prepared,
+}
+
+/// A run that began as it was taken in.
+pub struct BegunAtOnce {
+    pub(super) ports: Arc<Ports>,
+    pub(super) advanced: Advanced,
+    pub(super) material: Arc<Material>,
+}
+
+impl BegunAtOnce {
+    /// What it began with: it is driven with the same.
+    #[must_use]
+    pub fn ports(&self) -> &Arc<Ports> {
+        &self.ports
+    }
+}
+
+impl Foreseen {
+    /// Is it made quickly? No message is to wait for another machine that makes a vector of it.
+    #[must_use]
+    pub fn is_quick(ports: &Ports) -> bool {
+        ports.memory.nearby.serving().is_none_or(|serving| serving.embedder.is_here())
+    }
+
+    /// Makes what the run of this message begins with.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn of(
+        ports: Arc<Ports>,
+        accepted: Accepted,
+        (session, with): (Session, Beginning),
+    ) -> Result<Self, StoreError> {
+        let beginner = Beginner { ports: &ports, session: &session, with: &with, accepted: &accepted };
+        let prepared = beginner.prepare().await?;
+        Ok(Self { ports, session, with, accepted, prepared })
+    }
+
+    /// Is it this that was foreseen?
+    #[must_use]
+    pub fn is(&self, accepted: &Accepted, (session, with): (&Session, &Beginning)) -> bool {
+        let inbound = accepted.inbound;
+        (session, with) == (&self.session, &self.with) && *accepted == Accepted { inbound, ..self.accepted.clone() }
+    }
+
+    /// Makes a run of the message, and has it begin.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn open(
+        &self,
+        tx: &mut Tx,
+        accepted: Accepted,
+        (lease, at): (&Lease, Timestamp),
+    ) -> Result<Opened, StoreError> {
+        let (ports, session) = (&self.ports, &self.session);
+        let (run, state, step) = journal::add(tx, session.id, accepted.clone(), (Some(lease), at)).await?;
+        let key = RunKey { run, session: session.id };
+        let begun = Event::Begun(Box::new(self.prepared.begun.clone()));
+        let advance = Advance {
+            key: key.clone(),
+            home: accepted.home(session.id),
+            owner: lease.owner.clone(),
+            destination: accepted.destination.clone(),
+            state: Arc::new(state),
+            seq: 1,
+            cause: Cause::Event(redacted::event(&ports.redactor, begun)),
+            unwritten: step.events,
+            blobs: self.prepared.blobs.clone(),
+            // Whoever begins says nothing yet.
+            takes_words: false,
+            purse: Arc::clone(&ports.purse),
+            meter: Arc::clone(&ports.meter),
+            access: Arc::clone(&ports.access),
+            contents: ports.contents.clone(),
+            at,
+        };
+        let advanced = hob_store::Statement::run(&advance, tx).await?;
+        let begun = BegunAtOnce { ports: Arc::clone(ports), advanced, material: Arc::clone(&self.prepared.material) };
+        let (session, with) = (session.clone(), self.with.clone());
+        Ok(Opened { key, session, with, accepted: Box::new(accepted), at, begun: Some(begun) })
+    }
+}
