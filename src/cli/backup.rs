@@ -73,7 +73,7 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     let is_sealed = !recipients.is_empty();
     let (now, random) = (SystemClock.now(), SystemRng.id());
     let order = Order { data_dir: data_dir.clone(), config: config(&loaded)?, to: to.clone(), recipients, now, random };
-    let made = runtime(1)?.block_on(until_interrupted(order))?;
+    let made = runtime()?.block_on(until_interrupted(order))?;
     let mut told = said(&made, is_sealed);
     if let Some(workspace) = beyond(&loaded.config, &data_dir) {
         told.push(format!("{} is not in it: keep a copy of that folder yourself", workspace.display()));
@@ -156,7 +156,7 @@ pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> any
     let archive = &Archive { path: arguments.archive.clone(), identities };
     if arguments.verify {
         let scratch = scratch(&archive.path, named);
-        let manifest = runtime(1)?.block_on(restore::verify(archive, &scratch))?;
+        let manifest = runtime()?.block_on(restore::verify(archive, &scratch))?;
         let archive = &archive.path;
         let (count, made_at, schema) = (manifest.entries.len(), manifest.made_at, manifest.schema);
         let told = format!("{}: whole. {count} files, made at {made_at}, schema {schema}\n", archive.display());
@@ -165,7 +165,7 @@ pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> any
     let environment = Environment::of_process();
     let data_dir = data_dir(&settled(named, &environment)?.config.state, &environment)?;
     create_data_dir(&data_dir)?;
-    let restored = runtime(1)?.block_on(restore::restore(archive, &data_dir, SystemClock.now()))?;
+    let restored = runtime()?.block_on(restore::restore(archive, &data_dir, SystemClock.now()))?;
     let (made_at, before) = (restored.manifest.made_at, restored.before.display());
     let mut told =
         vec![format!("Restored to {made_at}. The data of before is in {before}; delete it when all is well.")];

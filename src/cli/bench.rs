@@ -41,7 +41,7 @@ pub struct RecallArguments {
 pub(super) fn run(command: BenchCommand, named: Option<&Path>) -> anyhow::Result<()> {
     let BenchCommand::Recall(RecallArguments { data }) = command;
     let text = std::fs::read_to_string(&data).with_context(|| format!("{} cannot be read", data.display()))?;
-    let answers = runtime(2)?.block_on(async {
+    let answers = runtime()?.block_on(async {
         let embedder = embedder(named).await?;
         let folder = tempfile::tempdir().context("there is no room for the databases")?;
         let done = |sample: &str, took: Duration| eprintln!("{sample}: {:.1} s", took.as_secs_f64());

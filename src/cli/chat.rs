@@ -1,12 +1,14 @@
 //! `hob chat`: a conversation at the terminal, or with a script through a pipe.
 
-use std::io::{BufReader, IsTerminal};
+use std::io::{BufReader, IsTerminal, Stdout};
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use async_trait::async_trait;
+use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::cli::attached::{self, Window};
 use crate::cli::{Base, runtime};
 use crate::daemon::rest::RestWatch;
 use crate::daemon::upkeep::disk::SystemSpace;
@@ -15,35 +17,69 @@ use hob_config::environment::Environment;
 use hob_console::interact::interact;
 use hob_console::pipe::{Input, pipe};
 use hob_console::screen::Console;
-use hob_console::terminal::Terminal;
-use hob_console::{Ports, Quiet, local};
-use hob_core::domain::channel::Channel;
+use hob_console::terminal::{Look, Terminal};
+use hob_console::{LOCAL, Ports, Quiet, place};
+use hob_core::domain::channel::{Channel, Intake};
 use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::inbound::Conversation;
 use hob_core::domain::rng::SystemRng;
+use hob_router::command::LISTED;
 use hob_telemetry::{Format, Sink};
 
-/// Holds the conversation until the person leaves, or the script's last line is answered.
+/// What `hob chat` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ChatArguments {
+    /// Begin a conversation of its own, beside the usual one
+    #[arg(long)]
+    pub new: bool,
+}
+
+/// Holds the conversation until the person leaves, or the script's last line is answered. Where a Hob runs on this data
+/// directory, it is a window onto that.
 ///
 /// # Errors
 /// When something cannot be started, or the terminal cannot be used.
-pub(super) fn run(base: Base) -> anyhow::Result<()> {
+pub(super) fn run(arguments: ChatArguments, base: Base) -> anyhow::Result<()> {
+    begin(&base)?;
+    let chat = chat_of(arguments.new);
+    let runtime = runtime().context("the runtime could not be started")?;
+    let window = attached::open(&base.data_dir, &chat)?;
+    runtime.block_on(async {
+        match (window, std::io::stdin().is_terminal()) {
+            (Some(window), true) => watched(base, window, &chat).await,
+            (Some(window), false) => passed_on(window, &chat).await,
+            (None, true) => typed(base, &chat).await,
+            (None, false) => piped(base, &chat).await,
+        }
+    })
+}
+
+/// Opens the log, and tells what runs instead of the config file.
+pub(super) fn begin(base: &Base) -> anyhow::Result<()> {
     hob_telemetry::start(Sink::File(&chat_log(&base.data_dir)), Format::Text, &base.loaded.config.daemon.log)?;
     if let Some(fallback) = &base.fallback {
         eprintln!("degraded: {}", hob_telemetry::hidden(&fallback.trouble(SystemClock.now()).to_string()));
     }
-    let runtime = runtime(2).context("the runtime could not be started")?;
-    if std::io::stdin().is_terminal() { runtime.block_on(typed(base)) } else { runtime.block_on(piped(base)) }
+    Ok(())
 }
 
-async fn typed(base: Base) -> anyhow::Result<()> {
+pub(super) fn chat_of(new: bool) -> String {
+    if new { attached::new_chat() } else { LOCAL.to_owned() }
+}
+
+/// The terminal, and what draws on it.
+fn screen(base: &Base) -> anyhow::Result<(Terminal, Arc<Console<Stdout>>)> {
+    let commands = LISTED.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let (terminal, page) = Terminal::open(&base.data_dir, commands, look(&base.environment))?;
+    Ok((terminal, Arc::new(Console::terminal(page))))
+}
+
+async fn typed(base: Base, chat: &str) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
-    let (terminal, page) = Terminal::open(&base.data_dir)?;
-    let width = page.width();
-    let console = if shows_styles(&base.environment) { Console::styled(page, width) } else { Console::terminal(page) };
-    let console = Arc::new(console);
+    let (terminal, console) = screen(&base)?;
     let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Person)).await?;
     println!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model());
-    let ports = ports(&daemon);
+    let ports = ports(daemon.router(), chat);
     let ended = tokio::select! {
         ended = interact(terminal, &console, &ports) => ended,
         _ = terminate.recv() => Ok(()),
@@ -52,37 +88,74 @@ async fn typed(base: Base) -> anyhow::Result<()> {
     Ok(ended?)
 }
 
-/// Whether the terminal shows styles, and its owner wants them (https://no-color.org).
-fn shows_styles(environment: &Environment) -> bool {
-    let knows_some = environment.text("TERM").is_some_and(|term| term != "dumb");
-    std::io::stdout().is_terminal() && knows_some && environment.text("NO_COLOR").is_none()
+/// A person at a window onto the Hob that runs.
+async fn watched(base: Base, mut window: Window, chat: &str) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let (terminal, console) = screen(&base)?;
+    println!("This is a window onto the Hob that runs here.\n/help lists what can be said; Ctrl-D closes the window.");
+    let frames = window.frames()?;
+    let window = Arc::new(window);
+    let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);
+    tokio::select! {
+        ended = interact(terminal, &console, &ports) => Ok(ended?),
+        () = window.show(frames, &console) => bail!("the Hob that ran here has ended: start it again, then `hob chat`"),
+        _ = terminate.recv() => Ok(()),
+    }
 }
 
-async fn piped(base: Base) -> anyhow::Result<()> {
+/// How the terminal is drawn on: with styles, unless its owner wants none (https://no-color.org).
+fn look(environment: &Environment) -> Look {
+    let term = environment.text("TERM").unwrap_or("dumb");
+    let is_set = |name: &str| environment.text(name).is_some_and(|value| !value.is_empty());
+    // Those that cut rows when they are made narrower, where all others break them.
+    let cuts = is_set("XTERM_VERSION")
+        || ["linux", "rxvt"].iter().any(|cutting| term.starts_with(cutting))
+        || (term.starts_with("screen") && !is_set("TMUX"));
+    Look { styles: !is_set("NO_COLOR"), is_dumb: term == "dumb", reflows: !cuts }
+}
+
+async fn piped(base: Base, chat: &str) -> anyhow::Result<()> {
     let console = Arc::new(Console::pipe(std::io::stdout()));
     let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Script)).await?;
     eprintln!("{}", daemon.model());
-    let input = Input { lines: Box::new(BufReader::new(std::io::stdin())), errors: Box::new(std::io::stderr()) };
-    let quiet = AtRest(daemon.rest());
+    let quiet = AtRest(daemon.rest(), place(chat));
     let mut terminate = signal(SignalKind::terminate())?;
-    let ports = ports(&daemon);
+    let ports = ports(daemon.router(), chat);
     let ended = tokio::select! {
-        ended = pipe(input, &console, &quiet, &ports) => ended,
+        ended = pipe(input(), &console, &quiet, &ports) => ended,
         _ = terminate.recv() => Ok(()),
     };
     daemon.stop().await;
     Ok(ended?)
 }
 
+/// A script at a window onto the Hob that runs.
+async fn passed_on(mut window: Window, chat: &str) -> anyhow::Result<()> {
+    let console = Console::pipe(std::io::stdout());
+    let frames = window.frames()?;
+    let window = Arc::new(window);
+    let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        ended = pipe(input(), &console, &*window, &ports) => Ok(ended?),
+        () = window.show(frames, &console) => bail!("the Hob that ran here has ended"),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+fn input() -> Input {
+    Input { lines: Box::new(BufReader::new(std::io::stdin())), errors: Box::new(std::io::stderr()) }
+}
+
 /// Who talks.
-enum Visit {
+pub(super) enum Visit {
     /// Somebody at the terminal.
     Person,
     /// What comes through a pipe.
     Script,
 }
 
-async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::Result<Daemon> {
+pub(super) async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::Result<Daemon> {
     let conditions = base.conditions();
     let daemon = Box::pin(Daemon::start(Blueprint {
         config: base.loaded.config,
@@ -102,16 +175,34 @@ async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::R
     Ok(daemon)
 }
 
-fn ports(daemon: &Daemon) -> Ports {
-    Ports { intake: daemon.router(), rng: Arc::new(SystemRng), clock: Arc::new(SystemClock), name: "you".to_owned() }
+pub(super) fn ports(intake: Arc<dyn Intake>, chat: &str) -> Ports {
+    Ports { intake, rng: Arc::new(SystemRng), clock: Arc::new(SystemClock), name: "you".to_owned(), place: place(chat) }
 }
 
-/// Quiet when the conversation at the terminal is at rest.
-pub(super) struct AtRest(pub(super) RestWatch);
+/// Quiet when a conversation is at rest.
+pub(super) struct AtRest(pub(super) RestWatch, pub(super) Conversation);
 
 #[async_trait]
 impl Quiet for AtRest {
     async fn quiet(&self) {
-        self.0.at_rest(&local()).await;
+        self.0.at_rest(&self.1).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k2_a_terminal_is_drawn_on_as_it_can_and_as_its_owner_wants() {
+        let of = |variables: &[(&'static str, &'static str)]| look(&Environment::of("/", variables.to_vec()));
+        let usual = Look { styles: true, is_dumb: false, reflows: true };
+        assert_eq!(of(&[("TERM", "xterm-256color")]), usual);
+        assert_eq!(of(&[("TERM", "tmux-256color"), ("NO_COLOR", "1")]), Look { styles: false, ..usual });
+        assert_eq!(of(&[("TERM", "xterm"), ("NO_COLOR", "")]), usual);
+        assert_eq!(of(&[("TERM", "xterm"), ("XTERM_VERSION", "390")]), Look { reflows: false, ..usual });
+        assert_eq!(of(&[("TERM", "screen")]), Look { reflows: false, ..usual });
+        assert_eq!(of(&[("TERM", "screen"), ("TMUX", "/tmp/x")]), usual);
+        assert!(of(&[("TERM", "dumb")]).is_dumb && of(&[]).is_dumb);
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &DoctorArguments, named: Option<&Path>) -> anyhow::
         |check: &Check| arguments.only.is_empty() || arguments.only.iter().any(|name| name == check.as_str());
     let checks: Vec<Check> = Check::ALL.into_iter().filter(is_wanted).collect();
     let patient = patient(arguments.live, named)?;
-    let report = runtime(2)?.block_on(examine(&patient, &checks));
+    let report = runtime()?.block_on(examine(&patient, &checks));
     if arguments.json {
         show_json(&report)?
     } else {

@@ -50,7 +50,7 @@ pub(super) fn run(command: &McpCommand, base: Base) -> anyhow::Result<()> {
                 let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 bail!("there is no [mcp.{name}] in the config; there are: {there}");
             };
-            let seen = runtime(2)?.block_on(look(server, &base))?;
+            let seen = runtime()?.block_on(look(server, &base))?;
             Ok(show(&base.redactor.redact(&told(server, &seen)))?)
         }
     }
@@ -61,8 +61,8 @@ async fn look(server: &Settings, base: &Base) -> anyhow::Result<Seen> {
     let workspace = toolset::workspace(config, data_dir);
     // As the daemon will find it: the trial needs the folder.
     std::fs::create_dir_all(data_dir)?;
-    let sandbox = toolset::terminal::look(&config.terminal, &workspace, (data_dir, &base.environment));
-    let sandbox = Box::pin(sandbox).await;
+    let around = (data_dir, base.loaded.path.as_deref(), &base.environment);
+    let sandbox = Box::pin(toolset::terminal::look(&config.terminal, &workspace, around)).await;
     let place = Place {
         walls: toolset::own::grounds(&config.terminal, &sandbox, data_dir),
         data_dir: base.data_dir.clone(),

@@ -95,7 +95,7 @@ pub(super) fn run(command: MemoryCommand, named: Option<&Path>) -> anyhow::Resul
     let environment = Environment::of_process();
     let config = settled(named, &environment)?.config;
     let database = data_dir(&config.state, &environment)?.join(DATABASE);
-    runtime(1)?.block_on(async {
+    runtime()?.block_on(async {
         match command {
             MemoryCommand::Search { words, which } => search(&database, &words.join(" "), &which).await,
             MemoryCommand::List { which } => list(&database, &which).await,

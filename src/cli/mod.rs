@@ -2,6 +2,8 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "here Hob speaks to the person at the command line")]
 
+pub mod ask;
+mod attached;
 pub mod backup;
 pub mod bench;
 pub mod chat;
@@ -9,6 +11,7 @@ pub mod config;
 pub mod doctor;
 pub mod exit;
 pub mod health;
+pub mod help;
 pub mod init;
 pub mod mcp;
 pub mod memory;
@@ -20,6 +23,7 @@ pub mod run;
 pub mod runs;
 pub mod schedule;
 pub mod service;
+pub mod shell;
 pub mod skill;
 pub mod status;
 pub mod undo;
@@ -32,11 +36,14 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 
+use crate::cli::ask::AskArguments;
 use crate::cli::backup::{BackupArguments, RestoreArguments};
 use crate::cli::bench::BenchCommand;
+use crate::cli::chat::ChatArguments;
 use crate::cli::config::ConfigCommand;
 use crate::cli::doctor::DoctorArguments;
 use crate::cli::health::HealthArguments;
+use crate::cli::help::HelpArguments;
 use crate::cli::init::arguments::InitArguments;
 use crate::cli::mcp::McpCommand;
 use crate::cli::memory::MemoryCommand;
@@ -46,6 +53,7 @@ use crate::cli::replay::ReplayArguments;
 use crate::cli::runs::RunsArguments;
 use crate::cli::schedule::ScheduleCommand;
 use crate::cli::service::ServiceCommand;
+use crate::cli::shell::CompletionsArguments;
 use crate::cli::skill::SkillCommand;
 use crate::cli::status::StatusArguments;
 use crate::cli::version::VersionArguments;
@@ -62,7 +70,7 @@ use hob_core::domain::redactor::Redactor;
 
 /// A household daemon: it answers at the terminal and on Telegram, uses tools, and remembers.
 #[derive(Debug, Parser)]
-#[command(name = "hob", version, about)]
+#[command(name = "hob", version, long_version = version::long(), about, disable_help_subcommand = true)]
 pub struct Arguments {
     /// The config file; else $HOB_CONFIG, ./config.toml, ~/.config/hob/config.toml
     #[arg(long, global = true, value_name = "FILE")]
@@ -78,7 +86,9 @@ pub enum Command {
     /// Set Hob up, step by step: model, channels, service
     Init(Box<InitArguments>),
     /// Chat with Hob in this terminal; from a pipe, each line is a message
-    Chat,
+    Chat(ChatArguments),
+    /// Ask one question, and print the answer
+    Ask(AskArguments),
     /// Serve the configured channels until told to stop
     Run,
     /// Show the models that are configured, or try one
@@ -123,6 +133,12 @@ pub enum Command {
     Restore(RestoreArguments),
     /// Show the version; --check: whether it fits the database and the config
     Version(VersionArguments),
+    /// Show what a command takes, or a page of the docs
+    Help(HelpArguments),
+    /// Print what a shell completes
+    Completions(CompletionsArguments),
+    /// Print the man page
+    Man,
     /// Measure
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -201,7 +217,8 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
     let named = arguments.config.as_deref();
     match arguments.command {
         Command::Init(what) => init::run(&what, named),
-        Command::Chat => chat::run(base(named)?),
+        Command::Chat(what) => chat::run(what, base(named)?),
+        Command::Ask(what) => ask::run(&what, base(named)?),
         Command::Run => run::run(base(named)?),
         Command::Models(what) => models::run(what, named),
         Command::Runs(what) => runs::run(what, named),
@@ -218,6 +235,9 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Backup(what) => backup::make(what, named),
         Command::Restore(what) => backup::restore(&what, named),
         Command::Version(what) => version::run(&what, named),
+        Command::Help(what) => help::run(&what, &Environment::of_process()),
+        Command::Completions(what) => shell::completions(&what),
+        Command::Man => shell::man(),
         Command::Bench(what) => bench::run(what, named),
         Command::Pair(what) => pair::run(what, named),
         Command::Schedule(what) => schedule::run(what, named),
@@ -239,7 +259,8 @@ fn show_json<T: Serialize>(what: &T) -> anyhow::Result<()> {
     Ok(show(&(serde_json::to_string_pretty(what)? + "\n"))?)
 }
 
-/// A runtime of `threads` worker threads.
-fn runtime(threads: usize) -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(threads).thread_name("hob").enable_all().build()
+/// A runtime on this thread. SQLite has threads of its own, and what takes long on a processor gets one; all else waits for others,
+/// and a second thread to wait on costs a change of thread at each turn's every statement.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().thread_name("hob").enable_all().build()
 }

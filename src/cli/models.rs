@@ -48,7 +48,7 @@ pub(super) fn run(arguments: ModelsArguments, named: Option<&Path>) -> anyhow::R
     let environment = Environment::of_process();
     let config = settled(named, &environment)?.config;
     let table = Table::new(&config.models)?;
-    runtime(1).context("the runtime could not be started")?.block_on(async {
+    runtime().context("the runtime could not be started")?.block_on(async {
         let models = build(Sources {
             config: &config,
             environment: &environment,

@@ -53,7 +53,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
     let directory = data_dir(&config.state, &environment)?;
     let database = directory.join(DATABASE);
     let now = SystemClock.now();
-    runtime(1)?.block_on(async {
+    runtime()?.block_on(async {
         let Some(code) = &arguments.code else {
             let shown = Reader::open(&database).await?.read(Show { now }).await?;
             let is_running = matches!(DataLock::take(&directory), Err(LockError::Taken { .. }));

@@ -61,7 +61,7 @@ pub(super) async fn open(named: Option<&Path>) -> anyhow::Result<Opened> {
 /// When there is no such run, it cannot be read, or it is not what it was.
 pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let ReplayArguments { run, verify, what_if: file, json } = arguments;
-    let (found, config) = runtime(1)?.block_on(async {
+    let (found, config) = runtime()?.block_on(async {
         let mut opened = open(named).await?;
         anyhow::Ok((opened.reader.read(Load { run: RunId(run) }).await?, opened.config))
     })?;

@@ -63,7 +63,7 @@ pub(super) fn run(base: Base) -> anyhow::Result<()> {
             None
         }
     };
-    runtime(2).context("the runtime could not be started")?.block_on(traced(base, exporter))
+    runtime().context("the runtime could not be started")?.block_on(traced(base, exporter))
 }
 
 /// Where traces go, if anywhere.
@@ -153,7 +153,7 @@ async fn begun(mut base: Base, signals: &mut Signals) -> anyhow::Result<Option<D
 
 /// As [`Daemon::start`]; systemd waits while the database is opened.
 async fn start(blueprint: Blueprint) -> Result<Daemon, StartError> {
-    let opened = notify::patient(Opened::of(&blueprint.data_dir)).await?;
+    let opened = notify::patient(Opened::of(&blueprint)).await?;
     Daemon::begin(blueprint, opened).await
 }
 

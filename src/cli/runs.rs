@@ -47,7 +47,7 @@ const STATES: [&str; 8] = [
 pub(super) fn run(arguments: RunsArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let RunsArguments { limit, session, state, json } = arguments;
     let wanted = ListRuns { session: session.clone(), state, limit: i64::from(limit) };
-    let runs = runtime(1)?.block_on(async { anyhow::Ok(open(named).await?.reader.read(wanted).await?) })?;
+    let runs = runtime()?.block_on(async { anyhow::Ok(open(named).await?.reader.read(wanted).await?) })?;
     let Some(runs) = runs else {
         bail!("there is no session {}; `hob runs` shows them all", session.unwrap_or_default());
     };

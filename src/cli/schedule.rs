@@ -68,7 +68,7 @@ pub(super) fn run(command: ScheduleCommand, named: Option<&Path>) -> anyhow::Res
     match command {
         ScheduleCommand::List => {
             let list = List { now };
-            let cards = runtime(1)?.block_on(async { anyhow::Ok(open(named).await?.reader.read(list).await?) })?;
+            let cards = runtime()?.block_on(async { anyhow::Ok(open(named).await?.reader.read(list).await?) })?;
             let text = if cards.is_empty() { "Nothing is scheduled.\n".to_owned() } else { cards.concat() };
             Ok(show(&text)?)
         }

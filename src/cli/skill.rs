@@ -70,7 +70,7 @@ pub enum SkillCommand {
 /// When there is no such skill, or files or the database cannot be read or written.
 pub(super) fn run(command: SkillCommand, named: Option<&Path>) -> anyhow::Result<()> {
     let base = base(named)?;
-    runtime(1)?.block_on(async {
+    runtime()?.block_on(async {
         let store = open(&base.data_dir.join(DATABASE)).await?;
         let places = Places::of(&base.data_dir, base.loaded.config.skills.dirs.clone());
         let library = Library::open(store.clone(), places, base.redactor.clone(), Arc::default());

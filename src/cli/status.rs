@@ -61,7 +61,7 @@ fn asleep(config: &Config, places: Places) -> anyhow::Result<StatusReport> {
     let zone = config.agent.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
     let zone = zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
     let database = places.data_dir.join(DATABASE);
-    let books = runtime(1)?.block_on(async { Reader::open(&database).await?.read(Look { zone, now }).await });
+    let books = runtime()?.block_on(async { Reader::open(&database).await?.read(Look { zone, now }).await });
     let books = match books {
         Ok(books) => Some(books),
         Err(StoreError::Missing(_)) => None,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::Args;
 use serde::Serialize;
@@ -13,6 +14,27 @@ use hob_config::environment::Environment;
 use hob_config::load::{LoadError, load};
 use hob_store::error::StoreError;
 use hob_store::inspect::{known, schema};
+
+/// The platforms and parts that it was built with.
+const FEATURES: [(&str, bool); 5] = [
+    ("telegram", cfg!(feature = "telegram")),
+    ("slack", cfg!(feature = "slack")),
+    ("discord", cfg!(feature = "discord")),
+    ("email", cfg!(feature = "email")),
+    ("keyring", cfg!(feature = "keyring")),
+];
+
+/// What `hob --version` says: the version, the commit that it was built from, and with what.
+static LONG: LazyLock<String> = LazyLock::new(|| {
+    let features: Vec<&str> = FEATURES.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
+    let commit = option_env!("HOB_COMMIT").unwrap_or("unknown");
+    format!("{}\ncommit: {commit}\nfeatures: {}", env!("CARGO_PKG_VERSION"), features.join(", "))
+});
+
+/// The same, as it is there from the start.
+pub(super) fn long() -> &'static str {
+    LONG.as_str()
+}
 
 /// What `hob version` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -57,7 +79,7 @@ pub(super) fn run(arguments: &VersionArguments, named: Option<&Path>) -> anyhow:
     if arguments.check {
         let environment = Environment::of_process();
         let database = whereabouts(named, &environment)?.join(DATABASE);
-        let found = runtime(1)?.block_on(schema(&database));
+        let found = runtime()?.block_on(schema(&database));
         let config = match load(named, &environment) {
             Ok(_fits) => Vec::new(),
             Err(LoadError::Invalid(problems)) => problems.iter().map(ToString::to_string).collect(),
@@ -114,6 +136,13 @@ impl fmt::Display for Version {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_commit_and_the_features_are_told() {
+        let told = long();
+        assert!(told.starts_with(concat!(env!("CARGO_PKG_VERSION"), "\ncommit: ")), "{told}");
+        assert_eq!(told.contains("telegram"), cfg!(feature = "telegram"), "{told}");
+    }
 
     #[test]
     fn n12_what_is_said_of_a_database() {

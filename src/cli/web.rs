@@ -73,7 +73,7 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
     let environment = Environment::of_process();
     let directory = whereabouts(named, &environment)?;
     let now = SystemClock.now();
-    runtime(1)?.block_on(async {
+    runtime()?.block_on(async {
         let mut beside = Beside::open(&directory.join(DATABASE)).await?;
         let told = match arguments.command {
             None => {

@@ -14,6 +14,7 @@ use crate::daemon::learned::LearnedFile;
 use crate::daemon::reload::plan;
 use crate::daemon::switches::Switches;
 use crate::daemon::toolset::{self, Grounds};
+use crate::daemon::windows::Windows;
 use crate::daemon::{Blueprint, backups, letters, memory, models, parts};
 use hob_agent::counts::Counts;
 use hob_agent::ports::{Ports, RunLimits};
@@ -70,6 +71,8 @@ pub(super) struct Roots {
     pub(super) delivery: Delivery,
     /// The page's side of its conversations, if Hob listens.
     pub(super) page: Option<Arc<Page>>,
+    /// The terminals beside it, if it serves.
+    pub(super) windows: Option<Arc<Windows>>,
     /// How it stands with the config.
     pub(super) standing: ConfigStanding,
     /// What the last round of upkeep did.
@@ -81,22 +84,18 @@ pub(super) struct Roots {
 }
 
 impl Roots {
-    /// Finds out what there is.
-    pub(super) async fn of(
+    /// With what was found out.
+    pub(super) fn of(
         blueprint: &Blueprint,
         (store, contents, owner): (Store, Contents, String),
-        (delivery, page): (Delivery, Option<Arc<Page>>),
+        (delivery, page, windows): (Delivery, Option<Arc<Page>>, Option<Arc<Windows>>),
+        sandbox: Sandbox,
     ) -> Self {
         let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
-        // A draft lies over a folder.
-        if let Err(error) = std::fs::create_dir_all(&workspace.root) {
-            tracing::error!(%error, "the workspace cannot be made: no tool can work in it");
-        }
-        let around = (blueprint.data_dir.as_path(), &blueprint.environment);
         let nearby = Arc::default();
         Self {
             skills: skills(blueprint, &store, &nearby),
-            sandbox: toolset::terminal::sandbox(&blueprint.config.terminal, &workspace, around).await,
+            sandbox,
             remember: Arc::new(LearnedFile::open(&blueprint.data_dir)),
             counts: Arc::default(),
             alarm: Arc::default(),
@@ -110,15 +109,21 @@ impl Roots {
             nearby,
             delivery,
             page,
+            windows,
         }
     }
 }
 
 /// The channels that are delivered to.
-pub(super) fn channels(blueprint: &Blueprint, wired: &[Wired], page: Option<&Arc<Page>>) -> Vec<Arc<dyn Channel>> {
+pub(super) fn channels(
+    blueprint: &Blueprint,
+    wired: &[Wired],
+    (page, windows): (Option<&Arc<Page>>, Option<&Arc<Windows>>),
+) -> Vec<Arc<dyn Channel>> {
     let adapters = wired.iter().map(|wired| Arc::clone(&wired.adapter) as Arc<dyn Channel>);
     let page = page.map(|page| Arc::clone(page) as Arc<dyn Channel>);
-    blueprint.own_channel.iter().cloned().chain(adapters).chain(page).collect()
+    let windows = windows.map(|windows| Arc::clone(windows) as Arc<dyn Channel>);
+    blueprint.own_channel.iter().cloned().chain(adapters).chain(page).chain(windows).collect()
 }
 
 /// What kinds of runs can be answered with these.

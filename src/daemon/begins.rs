@@ -105,7 +105,7 @@ impl Begun {
     ) {
         let hooks = hooks::routes(Arc::clone(router), Arc::clone(&self.webhooks));
         let routes = hooks.merge(hob_web::health::routes_at(places, Arc::clone(router)));
-        let routes = routes.merge(telegram::routes(Arc::clone(&self.sinks)));
+        let routes = routes.merge(telegram::routes(Arc::clone(&self.sinks), Arc::clone(&router.clock)));
         let routes = page.into_iter().fold(routes, Routes::merge);
         switches.keep("the page", hob_web::serve::serve(listener, routes, switches.intake.clone()));
     }

@@ -53,6 +53,10 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
         let (lanes, stop, mut current) = beats;
         let every = |running: &Running| Duration::from_secs(running.config.daemon.heartbeat_secs);
         while !slept_by(every, &mut current, &stop).await {
+            // Who waits for a person holds no lease.
+            if lanes.at_work() == 0 {
+                continue;
+            }
             if let Err(error) = lanes.heartbeat().await {
                 tracing::warn!(%error, "leases could not be prolonged");
             }

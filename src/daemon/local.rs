@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::daemon::Blueprint;
 use crate::daemon::backups::folder;
 use crate::daemon::switches::Switches;
+use crate::daemon::windows::{self, Windows};
 use hob_router::intake::Router;
 use hob_web::local::Local;
 use hob_web::status::Places;
@@ -12,7 +13,12 @@ use hob_web::status::Places;
 /// Answers until all is said. Without a socket Hob works as well: only nobody can ask it from beside.
 ///
 /// `page_at`: under which address the page is reached.
-pub(super) fn serve(switches: &Switches, router: &Arc<Router>, (blueprint, page_at): (&Blueprint, Option<String>)) {
+pub(super) fn serve(
+    switches: &Switches,
+    router: &Arc<Router>,
+    (blueprint, page_at): (&Blueprint, Option<String>),
+    windows: Option<&Arc<Windows>>,
+) {
     let local = match Local::open(&blueprint.data_dir) {
         Ok(local) => local,
         Err(error) => return tracing::warn!(%error, "local.absent: {error}"),
@@ -20,6 +26,12 @@ pub(super) fn serve(switches: &Switches, router: &Arc<Router>, (blueprint, page_
     let places = places(blueprint);
     let routes = hob_web::health::routes(Arc::clone(router)).merge(hob_web::status::routes(Arc::clone(router), places));
     let routes = routes.merge(hob_web::page::whereabouts(page_at)).merge(hob_web::undo::routes(Arc::clone(router)));
+    let routes = match windows {
+        Some(windows) => {
+            routes.merge(windows::routes(Arc::clone(windows), Arc::clone(router), switches.silence.clone()))
+        }
+        None => routes,
+    };
     switches.keep("the socket", local.serve(routes, switches.silence.clone()));
 }
 

@@ -33,6 +33,7 @@ pub mod toolset;
 mod troubles;
 pub mod upkeep;
 mod voice;
+pub mod windows;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,10 +53,11 @@ use crate::daemon::reload::running::Current;
 use crate::daemon::reload::{Parts, Reloader};
 use crate::daemon::rest::RestWatch;
 use crate::daemon::switches::{FLUSH, Switches, ended};
+use crate::daemon::windows::Windows;
 use hob_agent::write_off;
 use hob_config::Config;
 use hob_config::environment::Environment;
-use hob_config::off;
+use hob_config::{off, remark};
 use hob_core::domain::channel::{Adapter, Channel};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::condition::Conditions;
@@ -73,7 +75,7 @@ use hob_store::error::StoreError;
 use hob_store::lock::DataLock;
 use hob_store::{Pace, Statement, Store, Tx, recordings, runs};
 use hob_tools::leftovers::Leftovers;
-use hob_tools::sandbox::private;
+use hob_tools::sandbox::{Sandbox, private};
 
 /// The whole stop may take so much longer than the runs are given.
 const STOP_MARGIN: Duration = Duration::from_secs(5);
@@ -122,10 +124,11 @@ pub struct Daemon {
     _lock: Arc<DataLock>,
 }
 
-/// A data directory that this process has for its own, and the database in it, of this Hob's schema.
+/// A data directory that this process has for its own, the database in it, of this Hob's schema, and what programs can be kept from.
 pub struct Opened {
     store: Store,
     lock: DataLock,
+    sandbox: Sandbox,
 }
 
 impl Opened {
@@ -133,7 +136,8 @@ impl Opened {
     ///
     /// # Errors
     /// When the directory is taken, or the database cannot be used.
-    pub async fn of(data_dir: &Path) -> Result<Self, StartError> {
+    pub async fn of(blueprint: &Blueprint) -> Result<Self, StartError> {
+        let data_dir = blueprint.data_dir.as_path();
         let lock = DataLock::take(data_dir)?;
         restore::finish(data_dir)?;
         if let Err(error) = private::mend(data_dir) {
@@ -141,8 +145,11 @@ impl Opened {
         }
         // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
         Leftovers::of(data_dir).kill().await;
-        let store = Store::open(&data_dir.join(DATABASE), Pace::Threaded).await?;
-        Ok(Self { store, lock })
+        let database = data_dir.join(DATABASE);
+        // The trial is other processes' work, which need not wait for the disk.
+        let (store, sandbox) =
+            tokio::join!(Store::open(&database, Pace::Threaded), toolset::terminal::tried(blueprint));
+        Ok(Self { store: store?, lock, sandbox })
     }
 }
 
@@ -152,7 +159,7 @@ impl Daemon {
     /// # Errors
     /// When the data directory is taken, the database cannot be used, or what the config names cannot be built.
     pub async fn start(blueprint: Blueprint) -> Result<Self, StartError> {
-        let opened = Opened::of(&blueprint.data_dir).await?;
+        let opened = Opened::of(&blueprint).await?;
         Self::begin(blueprint, opened).await
     }
 
@@ -160,9 +167,10 @@ impl Daemon {
     ///
     /// # Errors
     /// When the database cannot be used, or what the config names cannot be built.
-    pub async fn begin(blueprint: Blueprint, Opened { lock, store }: Opened) -> Result<Self, StartError> {
+    pub async fn begin(blueprint: Blueprint, opened: Opened) -> Result<Self, StartError> {
+        let Opened { lock, store, sandbox } = opened;
         let (lock, switches) = (Arc::new(lock), Switches::new());
-        let begun = Box::pin(Self::build(&blueprint, (&store, &lock), &switches)).await;
+        let begun = Box::pin(Self::build(&blueprint, (&store, &lock, sandbox), &switches)).await;
         if begun.is_err() {
             switches.end(&store).await;
         }
@@ -172,7 +180,7 @@ impl Daemon {
     /// Starts what is built from the config, with the database that is this process's.
     async fn build(
         blueprint: &Blueprint,
-        (store, lock): (&Store, &Arc<DataLock>),
+        (store, lock, sandbox): (&Store, &Arc<DataLock>, Sandbox),
         switches: &Switches,
     ) -> Result<Self, StartError> {
         let owner = blueprint.rng.id();
@@ -182,12 +190,18 @@ impl Daemon {
         let listener = page::listener(blueprint).await?;
         let page = page::of(blueprint, listener.as_ref());
         let wired = wired(blueprint, page.is_some())?;
-        let channels = channels(blueprint, &wired, page.as_ref());
-        let (rest, serves) = (Arc::default(), serves(&channels));
+        let rest: Arc<Notify> = Arc::default();
+        let watch = RestWatch::new(store.clone(), Arc::clone(&rest));
+        // Whoever brings a terminal is at it; others may come to a Hob that serves.
+        let windows =
+            blueprint.own_channel.is_none().then(|| Arc::new(Windows::new(watch, Arc::clone(&blueprint.clock))));
+        let channels = channels(blueprint, &wired, (page.as_ref(), windows.as_ref()));
+        let serves = serves(&channels);
         let contents = Contents::of(&blueprint.data_dir);
         let delivery = delivery(blueprint, store, (channels, &contents), switches, &rest);
-        let roots = Roots::of(blueprint, (store.clone(), contents, owner), (delivery.clone(), page)).await;
+        let roots = Roots::of(blueprint, (store.clone(), contents, owner), (delivery.clone(), page, windows), sandbox);
         let made = Made::of(blueprint, &roots, None).await?;
+        remark::stand(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
         off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
         let servers =
             toolset::mcp::servers(blueprint, &made.ports.tools, (&roots.sandbox, &switches.channels, &switches.cut));

@@ -104,6 +104,7 @@ impl<W: Write + Send + 'static> Echo<W> {
             rng: Arc::new(Counter(AtomicU64::new(1))),
             clock: Arc::new(Still),
             name: "Ada".to_owned(),
+            place: local(),
         }
     }
 

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use hob_console::Ports;
 use hob_console::interact::interact;
 use hob_console::screen::Console;
-use hob_console::terminal::Terminal;
+use hob_console::terminal::{Look, Terminal};
 use hob_core::domain::channel::Ended;
 use hob_core::domain::channel::{Accepted, Channel, Intake, IntakeError, Progress};
 use hob_core::domain::ids::RunId;
@@ -22,10 +22,23 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::{Echo, destination, reply};
 use hob_config::environment::Environment;
 
+const LOOK: Look = Look { styles: true, is_dumb: false, reflows: true };
 const DATA: &str = "HOB_CONSOLE_TEST_DATA";
 
 /// Answers by streaming; `work` stays busy until `/stop`; `fail` is not stored the first time.
 struct House<W>(Arc<Echo<W>>);
+
+impl<W> House<W> {
+    /// Was `pay` the last that was said, and no command?
+    fn is_paying(&self) -> bool {
+        let taken = self.0.taken.lock().unwrap();
+        let mut said = taken.iter().rev().filter_map(|inbound| match &inbound.happening {
+            Happening::Posted { text } => Some(text.as_str()),
+            _ => None,
+        });
+        said.find(|text| !text.starts_with('/')) == Some("pay")
+    }
+}
 
 #[async_trait]
 impl<W: Write + Send + 'static> Intake for House<W> {
@@ -44,6 +57,18 @@ impl<W: Write + Send + 'static> Intake for House<W> {
             "pid" => {
                 let pid = std::process::id();
                 self.0.console.deliver(&reply(None, &format!("pid {pid} here"))).await.unwrap();
+            }
+            "pay" => {
+                show(Progress::Working);
+                self.0.console.deliver(&reply(None, "Paying.")).await.unwrap();
+            }
+            // What has an effect is not cut in two.
+            "/stop" if self.is_paying() => {
+                self.0.console.deliver(&reply(None, "Stopping once `pay` is done.")).await.unwrap();
+            }
+            "/stop now" => {
+                show(Progress::Idle(Ended::Done));
+                self.0.console.deliver(&reply(None, "Stopped at once.")).await.unwrap();
             }
             "/stop" => {
                 show(Progress::Idle(Ended::Done));
@@ -76,7 +101,7 @@ async fn inner() {
     let Some(data) = Environment::of_process().path(DATA) else { return };
     let before = stty();
     let mut terminate = signal(SignalKind::terminate()).unwrap();
-    let (terminal, page) = Terminal::open(Path::new(&data)).unwrap();
+    let (terminal, page) = Terminal::open(Path::new(&data), Vec::new(), LOOK).unwrap();
     let console = Arc::new(Console::terminal(page));
     let house = House(Echo::new(&console));
     let ports = Ports { intake: Arc::new(house), ..Echo::new(&console).ports() };
@@ -165,6 +190,25 @@ fn a_person_types_stops_and_leaves() {
     ");
     let mode = std::fs::metadata(&history).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn b7_ctrl_c_twice_stops_at_once() {
+    let data = tempfile::tempdir().unwrap();
+    let mut person = Person::sit_down(data.path());
+    person.sees("> ");
+    for _ in 0..2 {
+        person.types("pay\r");
+        person.sees("Paying.");
+        person.types("\u{3}");
+        person.sees("Stopping once `pay` is done.");
+        person.types("\u{3}");
+        person.sees("Stopped at once.");
+        person.sees("> ");
+    }
+    person.types("\u{4}");
+    person.sees("As it was.");
+    assert!(person.child.wait().unwrap().success());
 }
 
 #[test]

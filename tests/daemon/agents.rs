@@ -309,7 +309,7 @@ async fn n10_all_that_works_for_a_run_is_paid_from_its_budget() {
     obeys(&house, &gate);
     house.say(ADA, "hand wait 1 | wait 2 | wait 3 | wait 4");
     // The fourth is refused before any of the others has answered.
-    house.hob().until_logged("agent_run.ended", 1).await;
+    house.hob().until_ended(1).await;
     house.asked(4).await;
     gate.open();
     house.told(ADA, 1).await;

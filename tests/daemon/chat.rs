@@ -62,6 +62,19 @@ async fn the_offline_model_answers_without_a_config() {
 }
 
 #[tokio::test]
+async fn the_offline_model_answers_from_what_it_was_told_and_reminds() {
+    let house = House::new().await;
+    std::fs::write(house.path("config.toml"), "[provider]\nkind = 'offline'").unwrap();
+    let said = b"remember that my cat is called Miso\nwhat is my cat called?\nwhat is my dog called?\nremind me in 20 minutes to stretch\n/schedules";
+    let (code, printed) = piped(&house, said).await;
+    assert_eq!(code, Some(0));
+    let told: Vec<&str> = printed.lines().filter(|line| line.starts_with("You told me on ")).collect();
+    assert!(told.len() == 1 && told[0].ends_with("Miso"), "{printed}");
+    assert!(printed.contains("You have told me nothing about that."), "{printed}");
+    assert_eq!(printed.matches("Remind me: stretch").count(), 2, "it is told, and in the list: {printed}");
+}
+
+#[tokio::test]
 async fn b4_the_offline_model_sums_nothing_up() {
     let house = House::new().await;
     std::fs::write(house.path("config.toml"), "[provider]\nkind = 'offline'").unwrap();

@@ -55,6 +55,57 @@ async fn b7_stop_drops_the_models_stream_and_what_is_queued_comes_next() {
     house.nothing_refused();
 }
 
+/// A tool that says when it is under way, waits for a word, and has done it then.
+const PAY: &str = r#"sandbox = false
+trusted_output = true
+description = "Pays."
+command = ["/bin/sh", "-c", "exec 3> $HOME/up; echo up >&3; read word < $HOME/go; echo $word >> $HOME/paid; echo done"]"#;
+
+/// Hob in the middle of a tool of this name.
+async fn in_a_tool(name: &str, more: &str) -> (House, Fifo, Fifo) {
+    let mut house = House::with(&format!("[tools.{name}]\n{PAY}\n{more}")).await;
+    let (mut up, go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    house.start().await;
+    house.model.reply(Reply::call(name, "{}"));
+    house.say(ADA, "Go");
+    assert_eq!(up.line().await, "up");
+    (house, up, go)
+}
+
+#[tokio::test]
+async fn b7_a_tool_with_an_effect_is_not_cut_in_two() {
+    let (mut house, _up, mut go) = in_a_tool("pay", "").await;
+    house.say(ADA, "/stop");
+    let waits = "Stopping once `pay` is done. /stop now ends it at once.";
+    assert_eq!(house.told(ADA, 1).await, [waits]);
+    house.say(ADA, "/stop");
+    assert_eq!(house.told(ADA, 2).await[1], waits, "it is still at work");
+    go.tell("ten").await;
+    house.hob().until_ended(1).await;
+    assert_eq!(house.lines("paid"), ["ten"], "it came to its own end");
+    assert_eq!(house.ask(ADA, "Did you?", Reply::text("Yes.")).await, "Yes.");
+    let requests = house.model.requests();
+    assert_eq!(requests.len(), 2, "the stopped run did not go on, and said nothing");
+    assert!(requests[1].body.to_string().contains("done"), "its result is on record: {:?}", requests[1]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b7_stop_now_cuts_off_an_effect_and_says_so() {
+    let (mut house, up, _go) = in_a_tool("pay", "").await;
+    house.say(ADA, "/stop");
+    house.told(ADA, 1).await;
+    house.say(ADA, "/stop now");
+    up.abandoned().await;
+    let said = "Stopped. `pay` was under way: what it was to do may have happened, or half of it.";
+    assert_eq!(house.told(ADA, 2).await[1], said);
+    house.hob().until_ended(1).await;
+    assert_eq!(house.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");
+    assert!(house.lines("paid").is_empty());
+    assert_eq!(house.model.requests().len(), 2, "the stopped run did not go on");
+    house.nothing_refused();
+}
+
 #[tokio::test]
 async fn b7_stop_kills_the_command_with_all_it_started() {
     let mut house = House::with(
@@ -70,11 +121,20 @@ async fn b7_stop_kills_the_command_with_all_it_started() {
     house.model.reply(Reply::call("hang", "{}"));
     house.say(ADA, "Go");
     assert_eq!(hold.line().await, "up");
-    house.say(ADA, "/stop");
+    house.say(ADA, "/stop now");
     hold.abandoned().await;
-    assert_eq!(house.told(ADA, 1).await, ["Stopped."]);
+    house.told(ADA, 1).await;
     assert_eq!(house.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");
-    assert_eq!(house.model.requests().len(), 2, "the stopped run did not go on");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b7_a_tool_that_only_looks_is_dropped_at_once() {
+    let (mut house, up, _go) = in_a_tool("look", "changes = false").await;
+    house.say(ADA, "/stop");
+    up.abandoned().await;
+    assert_eq!(house.told(ADA, 1).await, ["Stopped."]);
+    house.hob().until_ended(1).await;
     house.nothing_refused();
 }
 

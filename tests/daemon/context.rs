@@ -197,6 +197,8 @@ async fn b5_compact_then_prune_then_ask_the_person() {
     assert_eq!(house.told(ADA, 2).await[1], "It is 4711.");
     let last = seen(house.model.requests().last().unwrap());
     assert!(last.contains("Forget the colour, tell me the code alone") && last.contains(TASK), "{last}");
+    let pruned = last.split("[deep pruned: ").nth(1).and_then(|rest| rest.split(']').next());
+    assert!(pruned.is_some_and(|told| told.contains("called in them: show ×")), "what is gone is told: {last}");
     house.recorded(2).await;
     assert_eq!(events(&house, "agent.recovery.fired").await, 3);
     house.nothing_refused();

@@ -1,6 +1,7 @@
 //! `kill -9` at named moments: what the person sees is one answer, and the effect happens at most once.
 
 use hob_store::Store;
+use serde_json::Value;
 use sqlx::Connection;
 
 use crate::support::fake_model::{Gate, Reply, Script};
@@ -52,6 +53,49 @@ async fn b10_while_an_idempotent_command_runs() {
     assert_eq!(house.told(ADA, 1).await, ["Done."]);
     assert_eq!(house.lines("effects").len(), 2);
     house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b13_what_cannot_be_resumed_safely_has_its_published_name() {
+    let mut house = House::with(EFFECT).await;
+    let (mut up, _go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    house.start().await;
+    house.model.reply(Reply::call("effect", "{}"));
+    house.say(ADA, "Go");
+    up.line().await;
+    house.restart().await;
+    house.told(ADA, 1).await;
+    let log = house.hob().log();
+    let line = log.lines().find(|line| line.contains("agent_run.resume_unsafe")).unwrap();
+    assert!(line.contains("run=1") && line.contains("unsafe_call"), "{line}");
+}
+
+#[tokio::test]
+async fn b9_a_dead_run_is_found_while_hob_runs() {
+    let mut house = House::with("[daemon]\nreconcile_secs = 1").await;
+    house.start().await;
+    house.model.reply(gated(&Gate::default(), "Never."));
+    house.model.reply(Reply::text("At last."));
+    house.say(ADA, "Go");
+    house.asked(1).await;
+    house.hob.take().unwrap().kill().await;
+    // The start does not see it: its process dies only afterwards.
+    change(&house, "UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
+    house.start().await;
+    house.hob().until_logged("agent_run.reconcile", 2).await;
+    assert_eq!(house.model.requests().len(), 1, "nobody has taken it up");
+    let dead = "UPDATE runs SET state = 'running', ended_at = NULL, lease_owner = 'somebody', lease_until = 1";
+    change(&house, dead).await;
+    assert_eq!(house.told(ADA, 1).await, ["At last."]);
+    let log = house.hob().log();
+    assert!(log.lines().any(|line| line.contains("agent_run.reconcile") && line.contains("woken=1")), "{log}");
+    house.nothing_refused();
+}
+
+/// Changes the database as if another process had.
+async fn change(house: &House, sql: &'static str) {
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut database).await.unwrap();
 }
 
 #[tokio::test]
@@ -204,15 +248,42 @@ async fn what_a_damaged_run_had_set_aside_is_free_again() {
     assert_eq!(house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await, "Hello Ada.");
 }
 
-/// Puts the record of what Ada's message came to out of reach, or within it again.
-async fn damage(house: &House, version: i64) {
+/// What another edition has written of how a run began, and this one can make nothing of.
+#[derive(Debug, Clone, Copy)]
+enum Foreign {
+    /// An event that it does not know.
+    Unknown,
+    /// An event with which its own code panics: a number that it adds to, and that is the largest there is.
+    Breaking,
+}
+
+impl Foreign {
+    /// Writes it into the record of Ada's run, and gives what stood there.
+    async fn write(self, house: &House) -> (i64, String) {
+        let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+        let begun = "SELECT version, body FROM run_events WHERE run_id = 1 AND kind = 'run.begun'";
+        let (version, body): (i64, String) = sqlx::query_as(begun).fetch_one(&mut database).await.unwrap();
+        database.close().await.unwrap();
+        let mut foreign: Value = serde_json::from_str(&body).unwrap();
+        foreign["body"]["billing"]["context_tokens"] = u64::MAX.into();
+        match self {
+            Self::Unknown => record(house, (999, &body)).await,
+            Self::Breaking => record(house, (version, &foreign.to_string())).await,
+        }
+        (version, body)
+    }
+}
+
+/// What is on record of how Ada's run began.
+async fn record(house: &House, (version, body): (i64, &str)) {
     let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let damage = "UPDATE run_events SET version = $1 WHERE kind = 'human.asked'";
-    sqlx::query(damage).bind(version).execute(&mut database).await.unwrap();
+    let write = "UPDATE run_events SET version = $1, body = $2 WHERE run_id = 1 AND kind = 'run.begun'";
+    sqlx::query(write).bind(version).bind(body).execute(&mut database).await.unwrap();
     database.close().await.unwrap();
 }
 
-async fn asked_and_cut_off() -> House {
+/// A question of Ada's run is open when an edition starts that cannot fold it; gives what it could fold.
+async fn asked_and_cut_off(foreign: Foreign) -> (House, (i64, String)) {
     let mut house = House::new().await;
     house.start().await;
     house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
@@ -220,19 +291,24 @@ async fn asked_and_cut_off() -> House {
     house.told(ADA, 1).await;
     house.recorded(1).await;
     house.crash().await;
-    damage(&house, 999).await;
+    let own = foreign.write(&house).await;
     house.start().await;
     house.model.reply(Reply::text("Hello Ada."));
     house.say(ADA, "Hello");
     let told = house.told(ADA, 3).await;
     assert!(told[1].contains("put it aside"), "{told:?}");
     assert_eq!(told[2], "Hello Ada.");
-    house
+    (house, own)
 }
 
-#[tokio::test]
-async fn b11_a_run_outlives_a_release_that_cannot_read_it() {
-    let mut house = asked_and_cut_off().await;
+/// It is told, once, and shown; and goes on where it stood with an edition that can fold it.
+async fn outlives(foreign: Foreign) {
+    let (mut house, (version, body)) = asked_and_cut_off(foreign).await;
+    let why = match foreign {
+        Foreign::Unknown => "version 999 of run.begun is not known here",
+        Foreign::Breaking => "folding its journal panicked",
+    };
+    house.hob().until_logged(why, 1).await;
     house.say(ADA, "/status");
     let status = house.told(ADA, 4).await[3].clone();
     assert!(status.contains("runs: 1 parked"), "{status}");
@@ -244,7 +320,7 @@ async fn b11_a_run_outlives_a_release_that_cannot_read_it() {
     assert!(told.len() == 5 && told[4].contains("runs: 1 parked"), "it is told once: {told:?}");
     house.recorded(1).await;
     house.crash().await;
-    damage(&house, 1).await;
+    record(&house, (version, &body)).await;
     house.start().await;
     house.model.reply(Reply::text("Blue it is."));
     house.say(ADA, "blue");
@@ -254,8 +330,18 @@ async fn b11_a_run_outlives_a_release_that_cannot_read_it() {
 }
 
 #[tokio::test]
+async fn b11_a_run_outlives_a_release_that_cannot_read_it() {
+    outlives(Foreign::Unknown).await;
+}
+
+#[tokio::test]
+async fn b11_a_run_outlives_a_release_that_breaks_over_it() {
+    outlives(Foreign::Breaking).await;
+}
+
+#[tokio::test]
 async fn b11_what_was_put_aside_is_given_up_at_a_persons_word() {
-    let house = asked_and_cut_off().await;
+    let (house, _) = asked_and_cut_off(Foreign::Breaking).await;
     house.say(ADA, "/stop");
     assert_eq!(house.told(ADA, 4).await[3], "I gave up what I had put aside here.");
     house.say(ADA, "/stop");

@@ -8,6 +8,7 @@ mod support;
 mod agents;
 mod answering;
 mod approvals;
+mod attached;
 mod beginning;
 mod chat;
 mod commands;

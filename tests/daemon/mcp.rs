@@ -77,6 +77,33 @@ async fn what_a_server_started_is_gone_with_hob_however_hob_ends() {
 }
 
 #[tokio::test]
+async fn a10_a_server_learns_session_and_taint_unless_it_is_kept_from_it() {
+    let deaf =
+        hostile("d", "").replace("$HOME'", "$HOME/deaf'").replace("trusted_output = true", "trusted_output = false");
+    let mut house = House::with(&format!("{}\n{deaf}\nmeta = false\n", hostile("s", ""))).await;
+    std::fs::create_dir(house.path("deaf")).unwrap();
+    house.start().await;
+    house.hob().until_logged("mcp.listed", 2).await;
+    for tool in ["s__echo", "d__echo", "s__echo"] {
+        house.model.reply(called(tool));
+    }
+    house.model.reply(Reply::text("Done."));
+    house.say(ADA, "Go");
+    assert!(house.told(ADA, 1).await[0].contains("s__echo"), "the other one's words have tainted the run");
+    house.say(ADA, "approve");
+    assert_eq!(house.told(ADA, 2).await[1], "Done.");
+    let metas = house.lines("metas");
+    let metas: Vec<serde_json::Value> = metas.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |key: &str| metas.iter().map(|meta| meta[key].clone()).collect::<Vec<_>>();
+    let session = ADA.to_string();
+    assert_eq!(of("hob/session"), [session.as_str(), session.as_str()]);
+    assert_eq!(of("hob/untrusted"), [false, true], "the other one's words taint the run");
+    let kept = house.lines("deaf/metas");
+    assert!(kept.len() == 1 && !kept[0].contains("hob/"), "{kept:?}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
 async fn twenty_servers_that_say_nothing_delay_nothing() {
     let settings: String = (0..20).map(|n| hostile(&format!("s{n}"), "silent")).collect();
     let mut house = House::with(&settings).await;

@@ -136,7 +136,7 @@ async fn e13_silence_is_not_sent_and_stands_in_the_history() {
     house.start().await;
     house.model.reply(Reply::text(" NO_REPLY\n"));
     house.say(ADA, "Just so you know");
-    house.hob().until_logged("agent_run.ended", 1).await;
+    house.hob().until_ended(1).await;
     assert_eq!(house.ask(ADA, "And?", Reply::text("I would answer NO_REPLY.")).await, "I would answer NO_REPLY.");
     assert_eq!(house.heard(ADA).len(), 1);
     let history = house.model.requests()[1].body["messages"].to_string();

@@ -56,7 +56,7 @@ async fn b7_a_paused_run_is_cancelled_at_once_and_without_a_word() {
     go.tell("go").await;
     house.hob().until_logged("agent_run.paused", 1).await;
     house.say(ADA, "/stop");
-    house.hob().until_logged("agent_run.ended", 1).await;
+    house.hob().until_ended(1).await;
     assert_eq!(house.told(ADA, 2).await[1], "Stopped.");
     house.model.reply(Reply::text("Fresh."));
     house.say(ADA, "Anew");

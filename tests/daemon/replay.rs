@@ -159,10 +159,10 @@ async fn b13_the_log_names_run_session_and_channel_and_no_words() {
     house.configure("[daemon]\nlog_format = 'json'");
     house.start().await;
     house.ask(ADA, "A confided question", Reply::text("A confided answer.")).await;
-    house.hob().until_log("agent_run.ended").await;
+    house.hob().until_ended(1).await;
     let log = house.hob().log();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for name in ["agent_run.begun", "agent_run.ended"] {
+    for name in ["agent_run.started", "agent_run.completed"] {
         let line = lines.iter().find(|line| line["fields"]["message"] == name).unwrap();
         assert_eq!((&line["span"]["run"], &line["span"]["channel"]), (&"1".into(), &"telegram".into()), "{line}");
         assert_eq!(line["span"]["session"], ADA.to_string());

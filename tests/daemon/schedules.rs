@@ -8,7 +8,9 @@ use reqwest::StatusCode;
 use sha2::Sha256;
 use sqlx::Connection;
 
+use crate::support::crowd::stays_seated;
 use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::fake_telegram::world::World;
 use crate::support::house::{ADA, House, OWNER};
 
 const SECRET: &str = "a-secret-of-the-doorbell";
@@ -59,22 +61,17 @@ async fn n13_what_was_asked_for_is_done_where_it_was_asked() {
 async fn n13_killed_at_any_moment_it_is_done_once() {
     let mut house = scheduled().await;
     for round in 0..4_u64 {
-        house.model.reply(Reply::text("Once."));
-        house.model.reply(Reply::text("Once."));
+        let answer = format!("Round {round}.");
+        let reply = answer.clone();
+        house.model.otherwise(move |_| Reply::text(&reply));
         house.say(ADA, "/schedules run 1");
         // Wherever it is by then: the wish is taken in, claimed, at work or done.
         house.telegram.until_true("empty line of updates", |world| world.updates.is_empty()).await;
         tokio::time::timeout(Duration::from_millis(round * 7), std::future::pending::<()>()).await.unwrap_err();
         house.restart().await;
         // What was on its way when the end came may be said twice; it is not done twice.
-        let done = usize::try_from(round).unwrap() + 1;
-        loop {
-            let heard = house.heard(ADA);
-            if heard.iter().filter(|text| text.contains("Once.")).count() >= done {
-                break;
-            }
-            house.telegram.until_sent(ADA, heard.len() + 1).await;
-        }
+        let is_done = |world: &World| world.chat(ADA).by_bot().any(|message| message.text.contains(&answer));
+        house.telegram.until_true("the round's answer", is_done).await;
     }
     house.stop().await;
     let counts = "SELECT count(*) || ' ' || count(DISTINCT run_id) || ' ' || count(DISTINCT due_at) FROM occurrences";
@@ -236,7 +233,7 @@ async fn a12_of_several_events_that_ask_each_is_answered() {
     }
     house.say(OWNER, "/stop");
     house.told(OWNER, 6).await;
-    house.hob().until_logged("agent_run.ended", 3).await;
+    house.hob().until_ended(3).await;
     house.nothing_refused();
 }
 
@@ -283,9 +280,23 @@ async fn a12_who_cannot_sign_is_told_nothing() {
         }
     }
     assert_eq!(ask(&house, "SELECT CAST(count(*) AS TEXT) FROM runs").await, ["0"]);
+    // Nor do they fill the log, whatever the minute, or write in it.
+    let log = house.hob.as_ref().unwrap().log();
+    let told = log.lines().filter(|line| line.contains("webhook.refused: ") && !line.contains("one of many")).count();
+    assert!((1..=18).contains(&told) && !log.contains("garage"), "{told} of 144 were told");
     house.model.reply(Reply::text("Ring."));
     assert_eq!(post(&door, &[("X-Hub-Signature-256", &good)], body).await, StatusCode::ACCEPTED);
     assert_eq!(house.told(OWNER, 1).await, ["Ring."]);
+}
+
+#[tokio::test]
+async fn n8_who_has_signed_keeps_their_seat() {
+    let (house, url) = doorbell("").await;
+    let (address, body) = (url.trim_start_matches("http://").trim_end_matches("/hooks/"), "{}");
+    let head = format!("POST /hooks/door HTTP/1.1\r\nHost: {address}\r\nX-Hub-Signature-256: sha256={}", sign(body));
+    house.model.reply(Reply::text("Ring."));
+    stays_seated(address, &format!("{head}\r\nContent-Length: 2\r\n\r\n{body}"), "202").await;
+    house.told(OWNER, 1).await;
 }
 
 #[tokio::test]

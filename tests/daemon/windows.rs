@@ -161,6 +161,53 @@ async fn b4_a_budget_that_refuses_the_summary_does_not_end_the_run() {
 }
 
 #[tokio::test]
+async fn b4_the_cheapest_model_whose_window_fits_sums_up_and_is_named() {
+    let models = "
+        [provider.models]
+        smart = 'cheap'
+        others = ['free']
+        [[provider.fallbacks]]
+        kind = 'openai_compatible'
+        base_url = 'http://127.0.0.1:1/v1'
+        model = 'tiny'
+        [models.'openai-compatible/fake']
+        context_tokens = 50000
+        input_usd = 2.0
+        output_usd = 8.0
+        [models.'openai-compatible/cheap']
+        context_tokens = 50000
+        input_usd = 0.5
+        output_usd = 2.0
+        [models.'openai-compatible/tiny']
+        context_tokens = 1000
+        input_usd = 0.1
+        output_usd = 0.1
+        [models.'openai-compatible/free']
+        context_tokens = 50000
+        input_usd = 0.0
+        output_usd = 0.0";
+    let mut house = house("", models).await;
+    house.say(ADA, "/model fake");
+    house.told(ADA, 1).await;
+    reads(&house, 4, || Reply::text("Words."));
+    house.say(ADA, "Read all of it");
+    assert_eq!(house.told(ADA, 2).await[1], "All read.");
+    let requests = house.model.requests();
+    let asked: Vec<&str> =
+        requests.iter().filter(|asked| sums_up(asked)).map(|asked| asked.body["model"].as_str().unwrap()).collect();
+    assert!(!asked.is_empty() && asked.iter().all(|model| *model == "cheap"), "{asked:?}");
+    house.nothing_refused();
+    house.recorded(2).await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let body: String = sqlx::query_scalar("SELECT body FROM run_events WHERE kind = 'agent.compaction.run' LIMIT 1")
+        .fetch_one(&mut database)
+        .await
+        .unwrap();
+    database.close().await.unwrap();
+    assert!(body.contains("openai-compatible/cheap"), "{body}");
+}
+
+#[tokio::test]
 async fn b4_b7_a_stop_while_a_summary_is_made() {
     let house = house("", "").await;
     let gate = Gate::default();

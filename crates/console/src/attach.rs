@@ -45,7 +45,10 @@ fn first(text: &str) -> Option<(String, &str)> {
 }
 
 /// Reads the file; a pipe or a device is not waited for.
-pub(super) fn read(path: &str, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
+///
+/// # Errors
+/// When it cannot be read, or is too large.
+pub fn read(path: &str, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
     let failed = |error: std::io::Error| FetchError(format!("{path} cannot be read: {error}"));
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
@@ -61,7 +64,8 @@ pub(super) fn read(path: &str, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
 }
 
 /// A file that was sent to the terminal.
-pub(super) fn shown(file: &Enclosed) -> String {
+#[must_use]
+pub fn shown(file: &Enclosed) -> String {
     format!("[{} ({} bytes): {}]", file.name, file.bytes, file.path.display())
 }
 

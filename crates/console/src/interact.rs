@@ -11,6 +11,8 @@ use hob_core::domain::channel::Accepted;
 
 /// What Ctrl-C says while a run is active.
 const STOP: &str = "/stop";
+/// What it says then the second time.
+const STOP_NOW: &str = "/stop now";
 /// What Ctrl-C tells at an idle prompt.
 const HOW_TO_LEAVE: &str = "(Ctrl-D leaves; Ctrl-C stops an answer that is on its way)";
 
@@ -29,19 +31,25 @@ where
     let mut interrupts = signal(SignalKind::interrupt()).map_err(ConsoleError::Signals)?;
     let mut lines = terminal.start()?;
     lines.ask(String::new());
+    let mut pressed = false;
     loop {
         let typed = tokio::select! {
+            // A line that was entered before Ctrl-C is handed in before it.
+            biased;
             typed = lines.answer() => typed,
             _ = interrupts.recv() => {
-                interrupt(console, ports).await;
+                pressed = interrupt(console, ports, pressed).await;
                 continue;
             }
         };
         let draft = match typed {
             Typed::Line(line) if line.trim().is_empty() => String::new(),
-            Typed::Line(line) => hand_in(console, ports, line).await,
+            Typed::Line(line) => {
+                pressed = false;
+                hand_in(console, ports, line).await
+            }
             Typed::Interrupt => {
-                interrupt(console, ports).await;
+                pressed = interrupt(console, ports, pressed).await;
                 String::new()
             }
             Typed::Leave => return Ok(()),
@@ -51,16 +59,20 @@ where
     }
 }
 
-/// Ctrl-C: stops what Hob is at work on. The line that was typed is gone in any case.
-async fn interrupt<W>(console: &Console<W>, ports: &Ports)
+/// Ctrl-C: stops what Hob is at work on; pressed before, at once. The line that was typed is gone in any case. Says whether
+/// something is being stopped now.
+async fn interrupt<W>(console: &Console<W>, ports: &Ports, pressed: bool) -> bool
 where
     W: Write + Send + 'static,
 {
-    if console.is_busy() {
-        hand_in(console, ports, STOP.to_owned()).await;
+    let is_busy = console.is_busy();
+    if is_busy {
+        let word = if pressed { STOP_NOW } else { STOP };
+        hand_in(console, ports, word.to_owned()).await;
     } else {
         console.note(HOW_TO_LEAVE);
     }
+    is_busy
 }
 
 /// Hands the line in; gives it back to be sent again if it could not be stored.

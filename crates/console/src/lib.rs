@@ -18,23 +18,32 @@ mod attach;
 pub mod interact;
 pub mod page;
 pub mod pipe;
+mod printer;
 mod reply;
 pub mod screen;
 pub mod terminal;
 mod text;
 
-/// The terminal's only chat, and the external id of the person at it.
+pub use attach::{read as read_attachment, shown};
+
+/// The terminal's usual chat, and the external id of the person at it.
 pub const LOCAL: &str = "local";
 
-/// The conversation that is held at the terminal.
+/// A conversation that is held at a terminal.
 #[must_use]
-pub fn local() -> Conversation {
+pub fn place(chat: &str) -> Conversation {
     Conversation {
         channel: ChannelKind::Terminal,
         account: DEFAULT_ACCOUNT.to_owned(),
-        chat: LOCAL.to_owned(),
+        chat: chat.to_owned(),
         thread: None,
     }
+}
+
+/// The one that is held where nothing else is said.
+#[must_use]
+pub fn local() -> Conversation {
+    place(LOCAL)
 }
 
 /// Knows when nothing more is to come for what was handed in.
@@ -55,6 +64,8 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// How the person at the terminal is called.
     pub name: String,
+    /// The conversation.
+    pub place: Conversation,
 }
 
 impl Ports {
@@ -65,7 +76,7 @@ impl Ports {
             None => (line, Vec::new()),
         };
         let inbound = Inbound {
-            conversation: local(),
+            conversation: self.place.clone(),
             external_id: self.rng.id(),
             sender: Sender { external_id: LOCAL.to_owned(), name: self.name.clone() },
             happening: Happening::Posted { text },

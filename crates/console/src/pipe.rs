@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use crate::screen::Console;
 use crate::{ConsoleError, Ports, Quiet};
-use hob_core::domain::channel::Accepted;
+use hob_core::domain::channel::{Accepted, Ended};
 
 /// What is read of one line. The router's own limit on a message is far lower; this one keeps memory bounded.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -63,6 +63,27 @@ where
             () = console.closed() => return Ok(()),
         }
     }
+}
+
+/// Hands one message in, and waits until all is said about it; how its run ended, if there was one.
+///
+/// # Errors
+/// When it cannot be stored.
+pub async fn once<W>(
+    message: String,
+    console: &Console<W>,
+    quiet: &dyn Quiet,
+    ports: &Ports,
+) -> Result<Option<Ended>, ConsoleError>
+where
+    W: Write + Send + 'static,
+{
+    let taken = ports.say(message).await.map_err(|source| ConsoleError::NotStored { line: 1, source })?;
+    if taken == Accepted::Ignored {
+        return Ok(Some(Ended::Failed));
+    }
+    quiet.quiet().await;
+    Ok(console.ended().await)
 }
 
 fn complain(errors: &mut dyn Write, line: u64, what: &str) {

@@ -14,6 +14,20 @@ pub(super) enum Rest<'a> {
     Whole,
 }
 
+/// How a reply that is made again compares with what stands there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Repeats<'a> {
+    /// It says the same so far.
+    SoFar,
+    /// It has said all of it; this continues it.
+    All {
+        /// What comes then.
+        more: &'a str,
+    },
+    /// It says something else.
+    No,
+}
+
 /// The text streamed for one run.
 #[derive(Debug, Default)]
 pub(super) struct Streamed {
@@ -32,6 +46,25 @@ impl Streamed {
         let shown = !self.ahead().trim().is_empty();
         self.confirmed = self.text.len();
         shown
+    }
+
+    /// Whether anything stands there that was not confirmed.
+    pub(super) fn has_shown(&self) -> bool {
+        !self.ahead().trim().is_empty()
+    }
+
+    /// Compares a reply that is made again, as far as it is written, with what stands there. White space does not count.
+    pub(super) fn repeats<'a>(&self, again: &'a str) -> Repeats<'a> {
+        let mut shown = self.ahead().chars().filter(|c| !c.is_whitespace());
+        for (at, c) in again.char_indices().filter(|(_, c)| !c.is_whitespace()) {
+            match shown.next() {
+                Some(same) if same == c => {}
+                Some(_) => return Repeats::No,
+                None => return Repeats::All { more: rest_of(again, at, true) },
+            }
+        }
+        // What is blank behind the last word may be an indentation.
+        Repeats::SoFar
     }
 
     /// Compares the next chunk with what was streamed. White space does not count: chunks are cut and trimmed at it.
@@ -72,10 +105,17 @@ impl Streamed {
     }
 }
 
-/// The chunk from its first unseen character on, with the white space before it unless that was streamed.
+/// The chunk from its first unseen character on. Of the white space before it, that counts which is on its line: it may mean
+/// something there.
 fn rest_of(chunk: &str, at: usize, spaced: bool) -> &str {
     let (before, rest) = chunk.split_at_checked(at).unwrap_or(("", chunk));
-    if spaced { rest } else { chunk.get(before.trim_end().len()..).unwrap_or(rest) }
+    let words = before.trim_end().len();
+    let line = before.rfind('\n').map(|end| end + 1).filter(|line| *line >= words);
+    match line {
+        Some(line) => chunk.get(line..).unwrap_or(rest),
+        None if spaced => rest,
+        None => chunk.get(words..).unwrap_or(rest),
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +149,7 @@ mod tests {
         assert_eq!(streamed(&["Hello"]).take("Hello world"), Rest::Tail(" world"));
         assert_eq!(streamed(&["Hello "]).take("Hello world"), Rest::Tail("world"));
         assert_eq!(streamed(&["He"]).take("Hello world"), Rest::Tail("llo world"));
+        assert_eq!(streamed(&["Hello\n\n"]).take("Hello\n\n    code"), Rest::Tail("    code"));
     }
 
     #[test]
@@ -122,6 +163,16 @@ mod tests {
     fn words_before_a_tool_call_do_not_hide_the_reply() {
         let mut reply = streamed(&["Let me look.\n", "It is five."]);
         assert_eq!(reply.take("It is five."), Rest::Nothing { at_end: true });
+    }
+
+    #[test]
+    fn k2_a_reply_that_is_made_again_is_compared_with_what_stands_there() {
+        let reply = streamed(&["One.\n\n", "Two.\n"]);
+        assert_eq!(reply.repeats("One. T"), Repeats::SoFar);
+        assert_eq!(reply.repeats("One.\n\nTwo.\n\n    code"), Repeats::All { more: "    code" });
+        assert_eq!(reply.repeats("One.\n\nThree"), Repeats::No);
+        assert_eq!(streamed(&[]).repeats("One"), Repeats::All { more: "One" });
+        assert!(reply.has_shown() && !streamed(&["\n"]).has_shown());
     }
 
     #[test]

@@ -1,24 +1,24 @@
 //! The side of the terminal that shows: streams replies, and prints each exactly once.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::attach;
-use crate::reply::{Rest, Streamed};
-use crate::text::{behind, plain_start, safe};
-use hob_core::domain::capabilities::Capabilities;
+use crate::page::{Live, Page, Piece};
+use crate::reply::{Repeats, Rest, Streamed};
+use crate::text::{blocks, safe};
 use hob_core::domain::channel::{Channel, Ended, FetchError, Progress};
 use hob_core::domain::health::{ChannelHealth, Liveness};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{Attachment, ChannelKind, DEFAULT_ACCOUNT};
-use hob_core::domain::outgoing::{DeliveryError, Destination, Enclosed, Outgoing, Receipt};
-use hob_core::render::{finished, render};
+use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 
 /// For how many runs it is remembered what was streamed.
 const STREAMS_MAX: usize = 16;
@@ -27,61 +27,55 @@ const REPEATED: &str = "(this may be a repetition)";
 /// What stands between a reply that broke off and its new beginning.
 const RESTARTED: &str = "(starting the reply again)";
 
-/// Whether replies are shown as they come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    /// A person watches: stream, as the model writes it.
-    Terminal,
-    /// The same, on a terminal that shows styles: block by block, each as it is meant.
-    Styled,
+/// Where replies go.
+enum Sheet<W> {
+    /// A person watches: what is written is drawn as it comes, block by block, until it is final.
+    Drawn(Page),
     /// A program reads: whole replies only.
-    Pipe,
+    Pipe(W),
 }
 
-/// The terminal as a channel, over any writer.
-///
-/// For streaming, what is written must show without a `flush`: see [`crate::page::Page`].
+/// The terminal as a channel, over a page or any writer.
 pub struct Console<W> {
-    mode: Mode,
     screen: Arc<Mutex<Screen<W>>>,
     closed: watch::Sender<bool>,
+    /// How the last run ended; none: it is at work.
+    ended: watch::Sender<Option<Ended>>,
+    has_run: AtomicBool,
+}
+
+impl Console<io::Stdout> {
+    /// For a person at a terminal.
+    #[must_use]
+    pub fn terminal(page: Page) -> Self {
+        Self::new(Sheet::Drawn(page))
+    }
 }
 
 impl<W: Write + Send + 'static> Console<W> {
-    /// For a person at a terminal: replies stream.
-    #[must_use]
-    pub fn terminal(out: W) -> Self {
-        Self::new(Mode::Terminal, out)
-    }
-
-    /// For a person at a terminal that shows styles, and is so wide: each block of a reply is shown when it is finished.
-    #[must_use]
-    pub fn styled(out: W, columns: Arc<AtomicUsize>) -> Self {
-        let console = Self::new(Mode::Styled, out);
-        console.lock().columns = Some(columns);
-        console
-    }
-
     /// For a program that reads: each reply is printed whole, and nothing else is.
     #[must_use]
     pub fn pipe(out: W) -> Self {
-        Self::new(Mode::Pipe, out)
+        Self::new(Sheet::Pipe(out))
     }
 
-    fn new(mode: Mode, out: W) -> Self {
+    fn new(sheet: Sheet<W>) -> Self {
         let screen = Screen {
-            out,
+            sheet,
             streams: VecDeque::new(),
-            open_line: None,
-            at_line_start: true,
             active: BTreeSet::new(),
             awaiting: false,
-            columns: None,
-            held: None,
-            ahead: String::new(),
+            held: Vec::new(),
+            again: BTreeMap::new(),
+            doing: None,
             block_of: None,
         };
-        Self { mode, screen: Arc::new(Mutex::new(screen)), closed: watch::Sender::new(false) }
+        Self {
+            screen: Arc::new(Mutex::new(screen)),
+            closed: watch::Sender::new(false),
+            ended: watch::Sender::new(None),
+            has_run: AtomicBool::new(false),
+        }
     }
 
     /// Whether an answer is being worked on.
@@ -109,6 +103,15 @@ impl<W: Write + Send + 'static> Console<W> {
             // The sender is `self`, so this cannot be; waiting on is right in any case.
             std::future::pending::<()>().await;
         }
+    }
+
+    /// How the last run ended, once it has: suspended, if it waits for a person. None: there was none.
+    pub(super) async fn ended(&self) -> Option<Ended> {
+        if !self.has_run.load(Ordering::SeqCst) {
+            return None;
+        }
+        let mut ended = self.ended.subscribe();
+        ended.wait_for(Option::is_some).await.ok().and_then(|ended| *ended)
     }
 
     fn notice(&self, error: Option<&io::Error>) {
@@ -158,10 +161,16 @@ impl<W: Write + Send + 'static> Channel for Console<W> {
     }
 
     fn progress(&self, _destination: &Destination, run: RunId, progress: &Progress) {
-        if self.mode != Mode::Pipe {
-            let shown = self.lock().progress(run, progress);
-            self.notice(shown.as_ref().err());
+        match progress {
+            Progress::Idle(ended) => drop(self.ended.send_replace(Some(*ended))),
+            Progress::Waiting => drop(self.ended.send_replace(Some(Ended::Suspended))),
+            _ => {
+                self.has_run.store(true, Ordering::SeqCst);
+                self.ended.send_replace(None);
+            }
         }
+        let shown = self.lock().progress(run, progress);
+        self.notice(shown.as_ref().err());
     }
 
     fn health(&self) -> ChannelHealth {
@@ -182,20 +191,17 @@ fn undelivered(error: &io::Error) -> DeliveryError {
 
 /// What is on the screen, and the way onto it.
 struct Screen<W> {
-    out: W,
+    sheet: Sheet<W>,
+    /// What was settled of replies that may go on.
     streams: VecDeque<(RunId, Streamed)>,
-    /// Whose text the current line is.
-    open_line: Option<RunId>,
-    /// Whether the current line is empty.
-    at_line_start: bool,
     active: BTreeSet<RunId>,
     awaiting: bool,
-    /// How wide a terminal is that shows styles; none: what is written is shown as it is.
-    columns: Option<Arc<AtomicUsize>>,
-    /// What a run has written of a block that is not finished.
-    held: Option<(RunId, String)>,
-    /// What of it is shown already: the plain words that it begins with.
-    ahead: String,
+    /// What runs have written of blocks that are not finished: it is live.
+    held: Vec<(RunId, String)>,
+    /// What runs have written of a reply that they make again, for as long as it says what stands there already.
+    again: BTreeMap<RunId, String>,
+    /// What is done right now.
+    doing: Option<(RunId, String, Instant)>,
     /// Whose block stands right above.
     block_of: Option<RunId>,
 }
@@ -203,204 +209,157 @@ struct Screen<W> {
 impl<W: Write> Screen<W> {
     fn deliver(&mut self, message: &Outgoing) -> io::Result<()> {
         self.awaiting = false;
-        if let Some(file) = &message.file {
-            return self.file(message, file);
+        let text = match &message.file {
+            // A file is named, and where it lies; its words follow.
+            Some(file) => format!("{}\n{}", attach::shown(file), message.text),
+            None => message.text.clone(),
+        };
+        if let Sheet::Pipe(out) = &mut self.sheet {
+            let mark = if message.may_repeat { format!("{REPEATED}\n") } else { String::new() };
+            let text = safe(&text);
+            writeln!(out, "{mark}{}", text.strip_suffix('\n').unwrap_or(&text))?;
+            return out.flush();
         }
-        let rest = match message.run {
-            Some(run) if !message.may_repeat => self.stream(run).take(&message.text),
+        let mut settled = Vec::new();
+        let run = message.run.filter(|_| message.file.is_none());
+        // The words that count are these, whatever was live.
+        self.held.retain(|(of, _)| Some(*of) != run);
+        let is_again = run.is_some_and(|run| self.again.remove(&run).is_some());
+        let begun_again = is_again && run.is_some_and(|run| self.stream(run).has_shown());
+        let rest = match run {
+            Some(run) if !message.may_repeat => self.stream(run).take(&text),
             _ => Rest::Whole,
         };
-        match rest {
-            Rest::Nothing { at_end } => {
-                if at_end && self.open_line == message.run {
-                    self.end_line()?;
-                }
-            }
-            Rest::Tail(tail) => {
-                if self.open_line.is_some_and(|of| Some(of) != message.run) {
-                    self.end_line()?;
-                }
-                self.say(message, tail)?;
-            }
+        let rest = match rest {
+            Rest::Nothing { .. } => None,
+            Rest::Tail(tail) => Some(tail),
             Rest::Whole => {
-                self.end_line()?;
-                if message.may_repeat {
-                    self.put(REPEATED)?;
-                    self.put("\n")?;
-                }
-                self.say(message, &message.text)?;
+                settled.extend(begun_again.then(|| self.plain(RESTARTED)));
+                settled.extend(message.may_repeat.then(|| self.plain(REPEATED)));
+                Some(text.as_str())
             }
-        }
-        self.out.flush()
-    }
-
-    /// Shows words of a message: as they are meant, where they have a form and the terminal can show it.
-    fn say(&mut self, message: &Outgoing, text: &str) -> io::Result<()> {
-        if self.held.as_ref().is_some_and(|(run, _)| Some(*run) == message.run) {
-            self.held = None;
-        }
-        if message.markup.is_some() && self.columns.is_some() {
-            return self.blocks(message.run, text);
-        }
-        self.put(text)?;
-        self.end_line()
-    }
-
-    /// Shows whole blocks; those of one reply stand apart.
-    fn blocks(&mut self, run: Option<RunId>, text: &str) -> io::Result<()> {
-        let columns = self.columns.as_ref().map(|columns| columns.load(Ordering::Relaxed));
-        let shown = render(text, &Capabilities::terminal(true, columns));
-        let mut shown = shown.iter().map(|chunk| chunk.markup.trim_end_matches('\n')).peekable();
-        let mut follows = run.is_some() && self.block_of == run;
-        let ahead = std::mem::take(&mut self.ahead);
-        let rest = shown.peek().filter(|_| !ahead.is_empty()).and_then(|first| behind(first, &ahead));
-        if let Some(rest) = rest {
-            shown.next();
-            // It is clean but for the styles.
-            self.write(&format!("{rest}\n"))?;
-            (self.open_line, self.block_of, follows) = (None, run, true);
-        } else {
-            self.end_line()?;
-        }
-        for markup in shown {
-            let apart = if follows { "\n" } else { "" };
-            self.write(&format!("{apart}{markup}\n"))?;
-            (self.block_of, follows) = (run, true);
-        }
-        Ok(())
-    }
-
-    /// Shows the words that the unfinished block begins with, as far as they look the same whatever comes.
-    fn go_ahead(&mut self, run: RunId) -> io::Result<()> {
-        let plain = self.held.as_ref().map_or("", |(_, text)| plain_start(text)).to_owned();
-        let Some(more) = plain.strip_prefix(self.ahead.as_str()).filter(|more| !more.is_empty()) else { return Ok(()) };
-        if self.ahead.is_empty() {
-            let follows = self.block_of == Some(run);
-            self.end_line()?;
-            if follows {
-                self.put("\n")?;
+        };
+        match rest {
+            Some(rest) if message.markup.is_some() && message.file.is_none() => {
+                let mut open = String::new();
+                let mut whole = blocks(&mut open, rest);
+                whole.push(open);
+                settled.extend(whole.into_iter().filter_map(|block| self.block(run, block)));
             }
+            Some(rest) => settled.push(self.plain(rest)),
+            None => {}
         }
-        self.put(more)?;
-        self.open_line = Some(run);
-        self.ahead = plain;
-        Ok(())
+        self.draw(settled)?;
+        if let Sheet::Drawn(page) = &self.sheet { page.flush() } else { Ok(()) }
     }
 
-    /// A file is named, and where it lies; its words follow.
-    fn file(&mut self, message: &Outgoing, file: &Enclosed) -> io::Result<()> {
-        self.end_line()?;
-        let mark = if message.may_repeat { format!("{REPEATED}\n") } else { String::new() };
-        self.put(&format!("{mark}{}\n{}", attach::shown(file), message.text))?;
-        self.end_line()?;
-        self.out.flush()
+    /// Words that stand by themselves.
+    fn plain(&mut self, text: &str) -> Piece {
+        self.block_of = None;
+        Piece::Plain(text.to_owned())
+    }
+
+    /// A block of a reply that is final; those of one reply stand apart.
+    fn block(&mut self, run: Option<RunId>, text: String) -> Option<Piece> {
+        if text.trim().is_empty() {
+            return None;
+        }
+        let apart = run.is_some() && self.block_of == run;
+        self.block_of = run;
+        Some(Piece::Markdown { text, apart })
+    }
+
+    /// Shows what is settled now, and below it what is live.
+    fn draw(&mut self, settled: Vec<Piece>) -> io::Result<()> {
+        let Sheet::Drawn(page) = &self.sheet else { return Ok(()) };
+        let mut above = self.block_of;
+        let held = self.held.iter().filter(|(_, text)| !text.trim().is_empty());
+        let pieces = held.map(|(run, text)| {
+            let apart = above.replace(*run) == Some(*run);
+            Piece::Markdown { text: text.clone(), apart }
+        });
+        let doing = self.doing.as_ref().map(|(_, what, since)| (what.clone(), *since));
+        page.draw(settled, Live { pieces: pieces.collect(), doing })
     }
 
     fn progress(&mut self, run: RunId, progress: &Progress) -> io::Result<()> {
+        if let Progress::Working | Progress::Delta(_) | Progress::Restart = progress {
+            self.active.insert(run);
+        }
+        // That it works may be told behind what it does.
+        if !matches!(progress, Progress::Doing(_) | Progress::Working) {
+            self.doing = self.doing.take().filter(|(of, ..)| *of != run);
+        }
         match progress {
-            Progress::Working => {
-                self.active.insert(run);
-                self.let_go(run)
+            Progress::Working => self.let_go(run),
+            Progress::Doing(what) => {
+                self.doing = Some((run, what.clone(), Instant::now()));
+                self.draw(Vec::new())
             }
-            Progress::Delta(delta) => {
-                self.active.insert(run);
-                self.delta(run, delta)
-            }
+            Progress::Delta(delta) => self.delta(run, delta),
             Progress::Restart => {
-                self.active.insert(run);
-                let begun = !self.ahead.is_empty() && self.held.as_ref().is_some_and(|(of, _)| *of == run);
-                self.held = self.held.take().filter(|(of, _)| *of != run);
-                if !self.stream(run).void() && !begun {
-                    return Ok(());
-                }
-                self.note(RESTARTED)
+                self.held.retain(|(of, _)| *of != run);
+                self.again.insert(run, String::new());
+                self.draw(Vec::new())
             }
             Progress::Waiting | Progress::Idle(_) => {
-                if *progress != Progress::Idle(Ended::Done) {
-                    self.let_go(run)?;
-                }
                 self.active.remove(&run);
                 self.awaiting = false;
-                if self.open_line == Some(run) { self.end_line() } else { Ok(()) }
+                if *progress == Progress::Idle(Ended::Done) {
+                    return self.draw(Vec::new());
+                }
+                self.again.remove(&run);
+                self.let_go(run)
             }
         }
     }
 
     /// Shows more of a reply. What could not be shown is not counted as streamed, so its delivery shows it.
     fn delta(&mut self, run: RunId, delta: &str) -> io::Result<()> {
-        // Blank lines ahead of a reply only push it down.
-        let begun = self.open_line == Some(run) || self.held.as_ref().is_some_and(|(of, _)| *of == run);
-        let delta = if begun { delta } else { delta.trim_start_matches(['\n', '\r']) };
-        if delta.is_empty() {
-            return Ok(());
-        }
-        if self.columns.is_some() {
-            return self.hold(run, delta);
-        }
-        if self.open_line != Some(run) {
-            self.end_line()?;
-        }
-        self.put(delta)?;
-        self.open_line = Some(run);
-        self.stream(run).push(delta);
-        Ok(())
-    }
-
-    /// Keeps what is written until its block is finished.
-    fn hold(&mut self, run: RunId, delta: &str) -> io::Result<()> {
-        let mut text = match self.held.take() {
-            Some((of, text)) if of == run => text,
-            // One reply is written at a time; the other's delivery shows what is missing.
-            Some(_) | None => {
-                self.ahead.clear();
-                String::new()
-            }
+        let mut settled = Vec::new();
+        let repeated = self.again.remove(&run).map(|again| again + delta);
+        let delta = match &repeated {
+            None => delta,
+            Some(again) => match self.stream(run).repeats(again) {
+                Repeats::SoFar => {
+                    self.again.insert(run, again.clone());
+                    return self.draw(settled);
+                }
+                Repeats::All { more } => more,
+                Repeats::No => {
+                    settled.extend(self.stream(run).void().then(|| self.plain(RESTARTED)));
+                    again
+                }
+            },
         };
-        text.push_str(delta);
-        let rest = text.split_off(finished(&text));
-        self.held = Some((run, rest));
-        if !text.trim().is_empty() {
-            self.blocks(Some(run), &text)?;
+        let at = self.held.iter().position(|(of, _)| *of == run);
+        let mut open = at.map(|at| self.held.remove(at).1).unwrap_or_default();
+        // Blank lines ahead of a block say nothing.
+        let delta = if open.is_empty() { delta.trim_start_matches(['\n', '\r']) } else { delta };
+        let whole = blocks(&mut open, delta);
+        if !open.is_empty() {
+            self.held.push((run, open));
         }
-        self.stream(run).push(&text);
-        self.go_ahead(run)
+        let words = whole.concat();
+        settled.extend(whole.into_iter().filter_map(|block| self.block(Some(run), block)));
+        self.draw(settled)?;
+        self.stream(run).push(&words);
+        Ok(())
     }
 
     /// Nothing is added to the block that a run has begun: it is shown as it is.
     fn let_go(&mut self, run: RunId) -> io::Result<()> {
-        let Some((_, text)) = self.held.take_if(|(of, _)| *of == run) else { return Ok(()) };
-        if text.trim().is_empty() {
-            return Ok(());
-        }
-        self.blocks(Some(run), &text)?;
-        self.stream(run).push(&text);
+        let at = self.held.iter().position(|(of, _)| *of == run);
+        let words = at.map(|at| self.held.remove(at).1).unwrap_or_default();
+        let settled = self.block(Some(run), words.clone());
+        self.draw(settled.into_iter().collect())?;
+        self.stream(run).push(&words);
         Ok(())
     }
 
     fn note(&mut self, text: &str) -> io::Result<()> {
-        self.end_line()?;
-        self.put(text)?;
-        self.put("\n")
-    }
-
-    fn end_line(&mut self) -> io::Result<()> {
-        self.open_line = None;
-        self.block_of = None;
-        self.ahead.clear();
-        if self.at_line_start { Ok(()) } else { self.put("\n") }
-    }
-
-    fn put(&mut self, text: &str) -> io::Result<()> {
-        let text = safe(text);
-        self.write(&text)
-    }
-
-    fn write(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())?;
-        if !text.is_empty() {
-            self.at_line_start = text.ends_with('\n');
-        }
-        Ok(())
+        let note = self.plain(text);
+        self.draw(vec![note])
     }
 
     fn stream(&mut self, run: RunId) -> &mut Streamed {

@@ -1,24 +1,26 @@
 //! A line editor on a thread of its own, with a history that outlives it.
 
+use std::borrow::Cow;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
-use rustyline::highlight::Highlighter;
+use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Config, Editor, ExternalPrinter as _, Helper};
+use rustyline::{ColorMode, CompletionType, Config, Context, Editor, ExternalPrinter as _, Helper};
 use tokio::sync::mpsc;
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::ConsoleError;
-use crate::page::{Page, Style};
+use crate::page::{Order, Page, Size, Style};
 
 /// How many lines the history keeps.
 const HISTORY_LINES_MAX: usize = 1_000;
@@ -27,7 +29,7 @@ const HISTORY_FILE: &str = "history";
 /// Ends the bracketed paste that the editor had asked for, and the prompt's row.
 const LEAVE_PROMPT: &[u8] = b"\x1b[?2004l\n";
 /// What stands before the line that is typed.
-const PROMPT: &str = "> ";
+pub(super) const PROMPT: &str = "> ";
 
 /// The terminal that Hob was started from.
 pub struct Terminal {
@@ -37,12 +39,20 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes the terminal, with the history in `data`, and the page for a `Console` to write on.
+    /// Takes the terminal, with the history in `data`, and the page for a `Console` to draw on. What begins with `/` is
+    /// completed from `commands`, which are named without it.
     ///
     /// # Errors
     /// When standard input or output cannot be used.
-    pub fn open(data: &Path) -> Result<(Self, Page), ConsoleError> {
-        let config = Config::builder().max_history_size(HISTORY_LINES_MAX)?.history_ignore_space(true).build();
+    pub fn open(data: &Path, commands: Vec<String>, look: Look) -> Result<(Self, Page), ConsoleError> {
+        let config = Config::builder()
+            .max_history_size(HISTORY_LINES_MAX)?
+            .history_ignore_space(true)
+            // A list below the prompt would come between it and what is live.
+            .completion_type(CompletionType::Circular)
+            // The helper colours nothing; it hears of what is drawn.
+            .color_mode(ColorMode::Forced)
+            .build();
         let mut editor = Editor::with_config(config)?;
         let history = data.join(HISTORY_FILE);
         match editor.load_history(&history) {
@@ -50,21 +60,20 @@ impl Terminal {
             Err(ReadlineError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => tracing::warn!(%error, path = %history.display(), "the history cannot be read"),
         }
-        let page = match editor.create_external_printer() {
-            Ok(mut printer) => {
-                Page::start(Style::AbovePrompt, move |rows| printer.print(rows).map_err(io::Error::other))
+        let page = match editor.create_external_printer().ok().filter(|_| !look.is_dumb) {
+            Some(mut printer) => {
+                let style = Style::AbovePrompt { styles: look.styles, reflows: look.reflows };
+                Page::start(style, size, move |rows| printer.print(rows).map_err(io::Error::other))
             }
-            Err(error) => {
-                tracing::debug!(%error, "a terminal without cursor movements");
-                Page::start(Style::Plain, |text| {
-                    let mut out = io::stdout().lock();
-                    out.write_all(text.as_bytes())?;
-                    out.flush()
-                })
-            }
+            None => Page::start(Style::Plain, size, |text| {
+                let mut out = io::stdout().lock();
+                out.write_all(text.as_bytes())?;
+                out.flush()
+            }),
         }
         .map_err(ConsoleError::Thread)?;
-        editor.set_helper(Some(Enter { page: page.clone() }));
+        let state = AtomicUsize::new(COMING);
+        editor.set_helper(Some(Enter { page: page.clone(), commands, state, line: Mutex::default() }));
         Ok((Self { editor, page: page.clone(), history }, page))
     }
 
@@ -83,23 +92,32 @@ impl Terminal {
 
     fn run(mut self, asked: &Receiver<String>, typed: &mpsc::Sender<Typed>, editing: &AtomicBool) {
         while let Ok(draft) = asked.recv() {
-            let columns = self.editor.dimensions().map(|(columns, _)| usize::from(columns));
-            self.page.release(columns);
+            if let Some(enter) = self.editor.helper() {
+                enter.state.store(COMING, Ordering::SeqCst);
+            }
+            self.page.tell(Order::Coming);
             editing.store(true, Ordering::SeqCst);
             let read = self.editor.readline_with_initial(PROMPT, (&draft, ""));
             editing.store(false, Ordering::SeqCst);
-            self.page.hold();
-            self.page.release(columns);
+            self.page.leave();
+            let line = match &read {
+                Ok(line) => line.clone(),
+                Err(_) => self.editor.helper().map(Enter::last).unwrap_or_default(),
+            };
+            self.page.tell(Order::Free { typed: line });
+            let entered = read.as_ref().ok().cloned();
             let answer = match read {
-                Ok(line) => {
-                    self.remember(&line);
-                    Typed::Line(line)
-                }
+                Ok(line) => Typed::Line(line),
                 Err(ReadlineError::Interrupted) => Typed::Interrupt,
                 Err(ReadlineError::Eof) => Typed::Leave,
                 Err(error) => Typed::Failed(error),
             };
-            if typed.blocking_send(answer).is_err() {
+            // The history waits for the disk; a Ctrl-C that comes meanwhile is for what this line has begun.
+            let is_over = typed.blocking_send(answer).is_err();
+            if let Some(line) = entered {
+                self.remember(&line);
+            }
+            if is_over {
                 return;
             }
         }
@@ -115,6 +133,23 @@ impl Terminal {
             tracing::warn!(%error, path = %self.history.display(), "the history cannot be written");
         }
     }
+}
+
+/// How the terminal is drawn on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Words may be bold, or in colour.
+    pub styles: bool,
+    /// It knows no cursor movements.
+    pub is_dumb: bool,
+    /// Made narrower, it breaks the rows that are there.
+    pub reflows: bool,
+}
+
+/// How large the terminal is now.
+fn size() -> Size {
+    let told = rustix::termios::tcgetwinsize(io::stdout());
+    told.map_or(Size::of(0, 0), |size| Size::of(size.ws_col.into(), size.ws_row.into()))
 }
 
 /// What came of a prompt.
@@ -147,27 +182,80 @@ impl Lines {
     }
 }
 
-/// Tells the page that Enter was pressed, before the prompt leaves its row.
+/// The prompt is not drawn yet.
+const COMING: usize = 0;
+/// The editor draws the prompt next because of a key.
+const KEY: usize = 1;
+/// If it draws the prompt next, it has printed something above it.
+const STANDS: usize = 2;
+
+/// Hears what the editor does, and tells the page: where its prompt is, and that it has printed.
 struct Enter {
     page: Page,
+    commands: Vec<String>,
+    state: AtomicUsize,
+    /// What was typed last.
+    line: Mutex<String>,
+}
+
+impl Enter {
+    fn last(&self) -> String {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, line: &str) {
+        self.page.takes(PROMPT.width() + line.width());
+        line.clone_into(&mut self.line.lock().unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 impl Validator for Enter {
-    fn validate(&self, _: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        self.page.hold();
+    fn validate(&self, line: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        self.note(line.input());
+        self.page.leave();
         Ok(ValidationResult::Valid(None))
     }
 }
 
 impl Completer for Enter {
     type Candidate = String;
+
+    fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        Ok((0, completions(line.get(..at).unwrap_or_default(), &self.commands)))
+    }
+}
+
+/// The commands that a line may become.
+fn completions(line: &str, commands: &[String]) -> Vec<String> {
+    let Some(begun) = line.strip_prefix('/') else { return Vec::new() };
+    let fitting = commands.iter().filter(|command| command.starts_with(begun));
+    fitting.map(|command| format!("/{command} ")).collect()
 }
 
 impl Hinter for Enter {
     type Hint = String;
 }
 
-impl Highlighter for Enter {}
+/// The editor asks for a line's colours when it draws the prompt: after a key, for which it asks first whether they changed, or
+/// because it has printed something above. Nothing else tells.
+impl Highlighter for Enter {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        self.note(line);
+        match self.state.swap(STANDS, Ordering::SeqCst) {
+            COMING => self.page.tell(Order::Up),
+            KEY => {}
+            _ => self.page.tell(Order::Printed),
+        }
+        Cow::Borrowed(line)
+    }
+
+    fn highlight_char(&self, line: &str, _: usize, _: CmdKind) -> bool {
+        self.note(line);
+        // Before the first time there is nothing that could have been printed.
+        let stands = self.state.compare_exchange(STANDS, KEY, Ordering::SeqCst, Ordering::SeqCst);
+        stands.is_ok() || self.state.load(Ordering::SeqCst) == KEY
+    }
+}
 
 impl Helper for Enter {}
 
@@ -209,5 +297,20 @@ fn stty(arguments: &[&str]) -> io::Result<String> {
         Ok(String::from_utf8_lossy(&done.stdout).into_owned())
     } else {
         Err(io::Error::other(String::from_utf8_lossy(&done.stderr).into_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k2_a_command_is_completed() {
+        let commands = ["status", "stop", "help"].map(str::to_owned);
+        assert_eq!(completions("/st", &commands), ["/status ", "/stop "]);
+        assert_eq!(completions("/", &commands).len(), 3);
+        for line in ["st", "/nothing", "", "say /st"] {
+            assert_eq!(completions(line, &commands), Vec::<String>::new(), "{line}");
+        }
     }
 }

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use hob_core::render::finished;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
 /// The text without characters that would steer the terminal; they are shown by their symbols instead.
 ///
 /// What a model or a web page wrote must not move the cursor, set the title or type for the user.
@@ -24,34 +27,27 @@ pub(super) fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// The words that a paragraph begins with, up to anything that Markdown could mean something by.
+/// Adds to a text that grows, and takes the blocks from it to which nothing is added any more.
 ///
-/// Whatever comes after them, they are shown as they stand.
-pub(super) fn plain_start(block: &str) -> &str {
-    let is_plain = |c: char| {
-        c.is_alphanumeric() || matches!(c, ' ' | ',' | '.' | ';' | '?' | '!' | '\'' | '"' | '(' | ')' | '–' | '’')
-    };
-    if !block.starts_with(char::is_alphabetic) {
-        return "";
-    }
-    let end = block.find(|c| !is_plain(c)).unwrap_or(block.len());
-    block.get(..end).unwrap_or_default().trim_end()
-}
-
-/// What of a block comes behind the words that it begins with; none: it begins otherwise. Where it was wrapped they have a space.
-pub(super) fn behind<'a>(block: &'a str, start: &str) -> Option<&'a str> {
-    let mut rest = block.chars();
-    for expected in start.chars() {
-        let next = rest.next()?;
-        if next != expected && (next, expected) != ('\n', ' ') {
-            return None;
+/// It is decided line by line what a block is, so that it does not matter in which pieces the text comes.
+pub(super) fn blocks(open: &mut String, more: &str) -> Vec<String> {
+    let mut whole = Vec::new();
+    for piece in more.split_inclusive('\n') {
+        open.push_str(piece);
+        while piece.ends_with('\n') {
+            let end = finished(open);
+            if end == 0 {
+                break;
+            }
+            let rest = open.split_off(end);
+            whole.push(std::mem::replace(open, rest));
         }
     }
-    Some(rest.as_str())
+    whole
 }
 
 /// How many columns the character takes at most. Too many only ends a row early; too few would garble the page.
-pub(super) fn columns_max(c: char) -> usize {
+fn columns_max(c: char) -> usize {
     match u32::from(c) {
         0x0300..=0x036F | 0x200B..=0x200D | 0xFE00..=0xFE0F => 0,
         0..0x1100 | 0x1E00..0x2000 | 0x2010..=0x2027 | 0x2030..=0x205E | 0x20A0..0x2300 | 0x2500..0x2600 => 1,
@@ -62,25 +58,82 @@ pub(super) fn columns_max(c: char) -> usize {
 /// What a style begins with; it ends with an `m`.
 const ESCAPE: char = '\u{1b}';
 
-/// How many columns a row takes at most.
-fn width_of(row: &str) -> usize {
-    let mut styles = false;
-    let mut used = 0;
-    for c in row.chars() {
-        if c == ESCAPE || styles {
-            styles = c != 'm';
-        } else {
-            used += columns_max(c);
-        }
-    }
-    used
+/// How many columns a row takes.
+pub(super) fn width_of(row: &str) -> usize {
+    pieces(row).filter(|piece| !piece.starts_with(ESCAPE)).map(|piece| piece.width()).sum()
 }
 
-/// Lays text out in rows of at most `width` columns, behind the `open` row: finished rows, and the row still open.
-pub(super) fn rows(open: &str, text: &str, width: usize) -> (Vec<String>, String) {
-    let mut finished = Vec::new();
-    let mut row = open.to_owned();
-    let mut used = width_of(&row);
+/// A row's styles, and the words between them.
+fn pieces(row: &str) -> impl Iterator<Item = &str> {
+    let mut rest = row;
+    std::iter::from_fn(move || {
+        let end = match rest.starts_with(ESCAPE) {
+            true => rest.find('m').map_or(rest.len(), |end| end + 1),
+            false => rest.find(ESCAPE).unwrap_or(rest.len()),
+        };
+        let (piece, behind) = rest.split_at_checked(end)?;
+        rest = behind;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// The text in rows of at most `columns` columns, each with the styles that hold in it: it can be drawn by itself.
+pub(super) fn layout(text: &str, columns: usize) -> Vec<String> {
+    let (mut all, open) = rows(text, columns);
+    all.push(open);
+    let mut held: Vec<String> = Vec::new();
+    for row in &mut all {
+        let begins = held.concat();
+        for style in pieces(row).filter(|piece| piece.starts_with(ESCAPE)) {
+            match ended_by(style) {
+                Some(begin) => held.retain(|held| held != begin),
+                None => held.push(style.to_owned()),
+            }
+        }
+        let ends = if held.is_empty() { "" } else { RESET };
+        *row = format!("{begins}{row}{ends}");
+    }
+    all
+}
+
+/// The style that a style ends, as `hob_core::render` writes them.
+fn ended_by(style: &str) -> Option<&'static str> {
+    const ENDS: [(&str, &str); 4] = [
+        ("\u{1b}[22m", "\u{1b}[1m"),
+        ("\u{1b}[23m", "\u{1b}[3m"),
+        ("\u{1b}[29m", "\u{1b}[9m"),
+        ("\u{1b}[39m", "\u{1b}[36m"),
+    ];
+    ENDS.iter().find(|(end, _)| *end == style).map(|(_, begin)| *begin)
+}
+
+/// The rows that a prompt takes with what was typed behind it: the editor breaks them at the last column, and goes on to the
+/// next row when one is full.
+pub(super) fn typed_rows(prompt: &str, typed: &str, columns: usize) -> Vec<String> {
+    let (mut rows, mut row, mut used) = (Vec::new(), String::new(), 0);
+    for c in prompt.chars().chain(typed.chars()) {
+        let width = c.width().unwrap_or(0);
+        if c == '\n' || used + width > columns {
+            rows.push(std::mem::take(&mut row));
+            used = 0;
+        }
+        if c != '\n' {
+            row.push(c);
+            used += width;
+        }
+    }
+    let is_full = used == columns;
+    rows.push(row);
+    rows.extend(is_full.then(String::new));
+    rows
+}
+
+/// Ends every style.
+const RESET: &str = "\u{1b}[0m";
+
+/// Lays text out in rows of at most `width` columns: finished rows, and the row still open.
+fn rows(text: &str, width: usize) -> (Vec<String>, String) {
+    let (mut finished, mut row, mut used) = (Vec::new(), String::new(), 0);
     let mut styles = false;
     for c in text.chars() {
         // What sets a style takes no room, and is not torn apart.
@@ -97,7 +150,7 @@ pub(super) fn rows(open: &str, text: &str, width: usize) -> (Vec<String>, String
         if used + columns_max(c) > width && !row.is_empty() {
             let carried = if c == ' ' { String::new() } else { last_word(&mut row) };
             finished.push(std::mem::replace(&mut row, carried));
-            used = width_of(&row);
+            used = most_of(&row);
             if c == ' ' {
                 continue;
             }
@@ -108,10 +161,16 @@ pub(super) fn rows(open: &str, text: &str, width: usize) -> (Vec<String>, String
     (finished, row)
 }
 
+/// How many columns a row takes at most.
+fn most_of(row: &str) -> usize {
+    pieces(row).filter(|piece| !piece.starts_with(ESCAPE)).flat_map(str::chars).map(columns_max).sum()
+}
+
 /// Takes the word that `row` ends in, to begin the next row with; none if the row is a single word.
 fn last_word(row: &mut String) -> String {
     match row.rfind(' ') {
-        Some(space) if space > 0 => {
+        // An indentation is no word.
+        Some(space) if row.get(..space).is_some_and(|before| !before.trim().is_empty()) => {
             let word = row.split_off(space + 1);
             row.truncate(space);
             word
@@ -131,58 +190,43 @@ mod tests {
     }
 
     #[test]
-    fn k2_plain_words_are_known_before_their_paragraph_ends() {
-        let table = [
-            ("It is fi", "It is fi"),
-            ("It is five o'clock, ", "It is five o'clock,"),
-            ("It is **five**", "It is"),
-            ("See https://example.org now", "See https"),
-            ("One | two", "One"),
-            ("- one thing", ""),
-            ("1. one thing", ""),
-            ("    code here", ""),
-            ("Grüße an alle", "Grüße an alle"),
-            ("One line\nand more", "One line"),
-            ("", ""),
-        ];
-        for (block, expected) in table {
-            assert_eq!(plain_start(block), expected, "{block:?}");
-        }
-        assert_eq!(behind("It is\nfive.", "It is"), Some("\nfive."));
-        assert_eq!(behind("It\nis five.", "It is"), Some(" five."));
-        assert_eq!(behind("\u{1b}[1mIt is", "It is"), None);
-    }
-
-    #[test]
     fn rows_break_at_spaces_and_never_exceed_the_width() {
-        let (finished, open) = rows("", "the quick brown fox\nhas", 10);
-        assert_eq!((finished, open.as_str()), (vec!["the quick".to_owned(), "brown fox".to_owned()], "has"));
-
-        let (finished, open) = rows("abcdefgh", "ijkl", 10);
-        assert_eq!((finished, open.as_str()), (vec!["abcdefghij".to_owned()], "kl"));
-
-        let (finished, open) = rows("", "漢字漢字漢字", 5);
-        assert_eq!((finished, open.as_str()), (vec!["漢字".to_owned(), "漢字".to_owned()], "漢字"));
+        assert_eq!(layout("the quick brown fox\nhas", 10), ["the quick", "brown fox", "has"]);
+        assert_eq!(layout("abcdefghijkl", 10), ["abcdefghij", "kl"]);
+        assert_eq!(layout("漢字漢字漢字", 5), ["漢字", "漢字", "漢字"]);
+        assert_eq!(layout("    abcdefgh", 10), ["    abcdef", "gh"], "an indentation is not left alone");
+        assert_eq!(layout("", 10), [""]);
     }
 
     #[test]
-    fn styles_take_no_room() {
-        let (finished, open) = rows("", "\u{1b}[1mone two\u{1b}[0m three", 8);
-        assert_eq!((finished, open.as_str()), (vec!["\u{1b}[1mone two\u{1b}[0m".to_owned()], "three"));
-        assert_eq!(rows("\u{1b}[1mone", " two", 8).0, Vec::<String>::new());
+    fn k2_a_row_holds_its_styles() {
+        let bold = "\u{1b}[1mone two\u{1b}[22m three";
+        assert_eq!(layout(bold, 8), ["\u{1b}[1mone two\u{1b}[22m", "three"]);
+        assert_eq!(layout(bold, 4), ["\u{1b}[1mone\u{1b}[0m", "\u{1b}[1mtwo\u{1b}[22m", "thre", "e"]);
+        assert_eq!(width_of(bold), 13);
     }
 
     #[test]
-    fn letters_streamed_one_by_one_make_the_same_rows_as_at_once() {
-        let text = "a household daemon lives on one small machine\n\nand remembers";
-        let at_once = rows("", text, 12);
-        let mut finished = Vec::new();
-        let mut open = String::new();
-        for c in text.chars() {
-            let (more, rest) = rows(&open, &c.to_string(), 12);
-            finished.extend(more);
-            open = rest;
+    fn k2_what_was_typed_takes_rows_as_the_editor_breaks_them() {
+        assert_eq!(typed_rows("> ", "abcdefg", 10), ["> abcdefg"]);
+        assert_eq!(typed_rows("> ", "abcdefgh", 10), ["> abcdefgh", ""]);
+        assert_eq!(typed_rows("> ", "abcdefghi", 10), ["> abcdefgh", "i"]);
+        assert_eq!(typed_rows("> ", "a\nb", 10), ["> a", "b"]);
+        assert_eq!(typed_rows("> ", "abcdefg漢", 10), ["> abcdefg", "漢"]);
+    }
+
+    #[test]
+    fn k2_blocks_are_the_same_however_the_text_came() {
+        let text = "One [1]\n\n[1]: https://a.example\n\n    code\n\n  - a\n  - b\n\n   end\n\n```\nx\n\ny\n```\n| a |\n|---|\n| b |\n";
+        let mut rest = String::new();
+        let whole = blocks(&mut rest, text);
+        assert_eq!(whole.concat() + &rest, text);
+        assert!(whole.contains(&"    code\n\n".to_owned()), "{whole:?}");
+        for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+            let mut open = String::new();
+            let mut cut_up = blocks(&mut open, &text[..cut]);
+            cut_up.extend(blocks(&mut open, &text[cut..]));
+            assert_eq!((&cut_up, &open), (&whole, &rest), "cut at {cut}");
         }
-        assert_eq!((finished, open), at_once);
     }
 }

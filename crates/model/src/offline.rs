@@ -40,16 +40,18 @@ enum Tool {
     RememberFact,
     Recall,
     CurrentTime,
+    Schedule,
 }
 
 impl Tool {
-    const ALL: [Self; 3] = [Self::RememberFact, Self::Recall, Self::CurrentTime];
+    const ALL: [Self; 4] = [Self::RememberFact, Self::Recall, Self::CurrentTime, Self::Schedule];
 
     fn name(self) -> &'static str {
         match self {
             Self::RememberFact => "remember_fact",
             Self::Recall => "recall",
             Self::CurrentTime => "current_time",
+            Self::Schedule => "schedule",
         }
     }
 
@@ -64,6 +66,17 @@ struct Recall {
     query: String,
     what: String,
 }
+
+/// The arguments of `schedule`, for a reminder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Reminder {
+    action: &'static str,
+    when: String,
+    task: String,
+}
+
+/// How the message of a schedule begins: a line in brackets, and then its task.
+const SCHEDULED: &str = "[Schedule ";
 
 /// The arguments of `current_time`.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -112,6 +125,10 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
         // Its stock sentences would take the conversation's place.
         return Err(ModelError::new(ErrorClass::Refused, "the offline model cannot sum up"));
     }
+    let due = asked.strip_prefix(SCHEDULED).and_then(|due| due.split_once("]\n")).map(|(_, task)| task.trim());
+    if let Some(Some(what)) = due.map(intent::reminded) {
+        return Ok(Answer::Say(Words(Language::English).reminder(what)));
+    }
     let (intent, language) = intent::parse(&asked);
     let words = Words(language);
     if let Some(Message::Tool(_)) = request.messages.last() {
@@ -120,6 +137,12 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
     let (tool, arguments) = match intent {
         Intent::Remember(fact) => (Tool::RememberFact, arguments(&fact)?),
         Intent::Recall { query, scope } => (Tool::Recall, arguments(&Recall { query, what: where_to_look(scope) })?),
+        Intent::Ask(query) => (Tool::Recall, arguments(&Recall { query, what: where_to_look(Scope::All) })?),
+        Intent::Remind { when: Some(when), what } => {
+            let task = format!("{} {what}", intent::REMIND_TASK);
+            (Tool::Schedule, arguments(&Reminder { action: "create", when, task })?)
+        }
+        Intent::Remind { when: None, .. } => return Ok(Answer::Say(words.when())),
         Intent::Time => (Tool::CurrentTime, arguments(&NoArguments {})?),
         Intent::Help => return Ok(Answer::Say(words.help())),
         Intent::Greeting => return Ok(Answer::Say(words.greeting())),
@@ -157,13 +180,17 @@ fn from_result(result: &ToolResult, call: Option<&ToolCall>, intent: &Intent, la
     let arguments = call.map_or("", |call| call.arguments.as_str());
     match Tool::named(&result.name) {
         Some(Tool::RememberFact) => words.remembered(read::<Fact>(arguments).as_ref()),
+        Some(Tool::Recall) if matches!(intent, Intent::Ask(_)) => {
+            let recall = read::<Recall>(arguments);
+            words.told(&found::best(&result.text, recall.as_ref().map_or("", |recall| &recall.query)))
+        }
         Some(Tool::Recall) => {
             let recall = read::<Recall>(arguments);
             let said = matches!(intent, Intent::Recall { scope: Scope::Messages, .. });
             let found = found::answering(&result.text, recall.as_ref().map_or("", |recall| &recall.query), !said);
             words.recalled(recall.as_ref(), &found, said)
         }
-        Some(Tool::CurrentTime) | None => result.text.clone(),
+        Some(Tool::CurrentTime | Tool::Schedule) | None => result.text.clone(),
     }
 }
 

@@ -9,7 +9,11 @@ use crate::cli::init::kinds::Kind;
 use crate::cli::init::save::{Draft, Progress};
 use crate::cli::init::world::Service;
 use crate::cli::init::{channels, model};
+use hob_config::change::Edit;
 use hob_core::domain::inbound::ChannelKind;
+
+/// How often a house is backed up that was set up here.
+const BACKUP_EVERY_HOURS: u32 = 24;
 
 /// A step.
 #[derive(Debug, Clone, Copy)]
@@ -127,6 +131,7 @@ pub(super) fn lead(desk: &mut Desk<'_>, is_new: bool) -> Result<(), Halt> {
             asks = matches!(step.state(&desk.draft, &desk.progress, &paired), State::Open(_));
         }
     }
+    keep_copies(desk)?;
     let closing = closing(desk)?;
     desk.tell(&closing);
     Ok(())
@@ -212,6 +217,16 @@ fn service(desk: &mut Desk<'_>) -> Result<(), Halt> {
     }
     desk.progress.service = Some(service.as_str().to_owned());
     desk.keep_progress()
+}
+
+/// A house that was set up is backed up from then on, unless its config says something of that.
+pub(super) fn keep_copies(desk: &mut Desk<'_>) -> Result<(), Halt> {
+    if desk.draft.config.provider.is_none() || desk.draft.has("backup") {
+        return Ok(());
+    }
+    desk.save(&[Edit::set_value("backup.every_hours", i64::from(BACKUP_EVERY_HOURS))])?;
+    desk.tell("\nFrom now on a backup is made each day, and seven are kept: [backup] in the config.");
+    Ok(())
 }
 
 /// What was set up, and what to do next: three lines.

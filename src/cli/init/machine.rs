@@ -9,14 +9,14 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use async_trait::async_trait;
 use jiff::Timestamp;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::chat::AtRest;
 use crate::cli::init::asker::Halt;
 use crate::cli::init::save::Draft;
 use crate::cli::init::world::{Heard, Service, Trouble, Turn, World};
-use crate::cli::{runtime, service};
+use crate::cli::service;
 use crate::daemon::error::StartError;
 use crate::daemon::models::{OLLAMA, Sources, offered};
 use crate::daemon::upkeep::disk::SystemSpace;
@@ -27,9 +27,9 @@ use hob_agent::replay::load::{Found, ListRuns, Load};
 use hob_config::Config;
 use hob_config::backup::BackupConfig;
 use hob_config::environment::Environment;
-use hob_console::Ports;
 use hob_console::pipe::{Input, pipe};
 use hob_console::screen::Console;
+use hob_console::{Ports, local};
 use hob_core::domain::channel::Channel;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::condition::Conditions;
@@ -86,7 +86,9 @@ struct Connected {
 impl Machine {
     /// With a runtime of its own.
     pub(super) fn new(environment: Environment) -> anyhow::Result<Self> {
-        let runtime = runtime(2).context("the runtime could not be started")?;
+        // On a thread of its own: what is connected goes on while a person thinks about an answer.
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.context("the runtime could not be started")?;
         let interrupt = {
             let _inside = runtime.enter();
             signal(SignalKind::interrupt()).context("Ctrl-C cannot be listened for")?
@@ -306,12 +308,13 @@ async fn turn(draft: &Draft, place: &Path) -> anyhow::Result<Turn> {
     };
     let daemon = Box::pin(Daemon::start(plan)).await?;
     let input = Input { lines: Box::new(Cursor::new(QUESTION)), errors: Box::new(io::sink()) };
-    let quiet = AtRest(daemon.rest());
+    let quiet = AtRest(daemon.rest(), local());
     let ports = Ports {
         intake: daemon.router(),
         rng: Arc::new(SystemRng),
         clock: Arc::new(SystemClock),
         name: "you".to_owned(),
+        place: local(),
     };
     let ended = tokio::time::timeout(TURN_MAX, pipe(input, &console, &quiet, &ports)).await;
     daemon.stop().await;

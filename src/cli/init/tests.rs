@@ -254,6 +254,9 @@ fn a_household_is_set_up_from_end_to_end() {
 
     [telegram]
     bot_token = "12:right"
+
+    [backup]
+    every_hours = 24
     "#);
     assert_eq!(home.world.served, [Service::User]);
 }
@@ -346,7 +349,7 @@ fn a_token_that_is_refused_is_entered_again_or_left() {
     }
     assert!(seen.contains("/pair ABCD-EFGH") && seen.contains("No message yet."), "{seen}");
     assert!(seen.contains("Telegram: configured, and no owner has written"), "the step stays open: {seen}");
-    assert!(home.text().ends_with("[telegram]\nbot_token = \"12:right\"\n"), "{}", home.text());
+    assert!(home.text().contains("[telegram]\nbot_token = \"12:right\"\n"), "{}", home.text());
 }
 
 #[test]
@@ -369,6 +372,9 @@ fn a_file_that_is_there_is_taken_up_and_keeps_its_comments() {
     [telegram]
     bot_token = "12:right" # from @BotFather
     owner_user_ids = [7]
+
+    [backup]
+    every_hours = 24
     "#);
 }
 

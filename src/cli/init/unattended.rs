@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 
 use crate::cli::init::arguments::InitArguments;
 use crate::cli::init::desk::Desk;
-use crate::cli::init::flow::closing;
+use crate::cli::init::flow::{closing, keep_copies};
 use crate::cli::init::guides::{GUIDES, Guide};
 use crate::cli::init::keep;
 use crate::cli::init::kinds::Kind;
@@ -45,6 +45,7 @@ pub(super) fn run(desk: &mut Desk<'_>, arguments: &InitArguments) -> anyhow::Res
         desk.progress.service = Some(service.as_str().to_owned());
         desk.keep_progress()?;
     }
+    keep_copies(desk)?;
     let closing = closing(desk)?;
     desk.tell(&closing);
     Ok(())

@@ -18,6 +18,7 @@ use crate::daemon::{Blueprint, memory, toolset};
 use hob_config::diff;
 use hob_config::load::Loaded;
 use hob_config::off::{self, SectionOff};
+use hob_config::remark;
 
 /// Everything new, ready to take its place.
 struct Ready {
@@ -95,12 +96,13 @@ impl Reloader {
     fn exchange(&mut self, ready: Ready) {
         let Ready { blueprint, made, begins, steps, wired, off } = ready;
         off::stand(&off, &blueprint.conditions, blueprint.clock.now());
+        remark::stand(&made.config, &blueprint.conditions, blueprint.clock.now());
         let before = std::mem::replace(&mut self.made, made);
         self.blueprint = blueprint;
         let (ports, config) = (Arc::clone(&self.made.ports), Arc::clone(&self.made.config));
         let all = toolset::mcp::all(&self.blueprint);
         self.servers = self.servers.followed_by(all, &ports.tools, self.blueprint.stays);
-        let reach = channels(&self.blueprint, &wired, self.roots.page.as_ref());
+        let reach = channels(&self.blueprint, &wired, (self.roots.page.as_ref(), self.roots.windows.as_ref()));
         let served = (serves(&reach), config.daemon.runs_parallel_max);
         let terms = self.made.terms(&self.roots, (&self.servers, &self.blueprint));
         self.roots.delivery.exchange(ways(&config, reach));

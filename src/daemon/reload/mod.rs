@@ -351,7 +351,7 @@ impl StartedWith {
         let page_at =
             listener.as_ref().and_then(|listener| page::address(listener, this.roots.page.as_ref(), &blueprint.config));
         // First: whoever reads that the page is there may ask for a link to it.
-        local::serve(&switches, &router, (&blueprint, page_at));
+        local::serve(&switches, &router, (&blueprint, page_at), this.roots.windows.as_ref());
         if let Some(listener) = listener {
             let current = this.running.subscribe();
             let parts = (&blueprint, &switches);

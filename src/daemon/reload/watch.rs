@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use notify::event::{AccessKind, AccessMode};
+use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -80,9 +80,12 @@ fn concerns(event: &notify::Event, names: &BTreeSet<OsString>) -> bool {
         EventKind::Access(_) => true,
         EventKind::Any | EventKind::Create(_) | EventKind::Modify(_) | EventKind::Remove(_) | EventKind::Other => false,
     };
+    // A folder that is mounted is exchanged by its name: what is written to a file of such a name, a log perhaps, is no exchange.
+    let is_written =
+        matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any));
     let is_meant = |path: &PathBuf| {
         let Some(name) = path.file_name() else { return true };
-        names.contains(name) || name.as_encoded_bytes().starts_with(b"..")
+        names.contains(name) || !is_written && name.as_encoded_bytes().starts_with(b"..")
     };
     // Without a path it is about the whole, e.g. that something was missed.
     !is_read && (event.paths.is_empty() || event.paths.iter().any(is_meant))
@@ -91,7 +94,7 @@ fn concerns(event: &notify::Event, names: &BTreeSet<OsString>) -> bool {
 #[cfg(test)]
 mod tests {
     use notify::Event;
-    use notify::event::{CreateKind, ModifyKind, RemoveKind};
+    use notify::event::{CreateKind, DataChange, RemoveKind, RenameMode};
 
     use super::*;
 
@@ -103,6 +106,9 @@ mod tests {
         assert!(heard(EventKind::Create(CreateKind::File), "/etc/hob/config.toml"));
         assert!(heard(EventKind::Remove(RemoveKind::File), "/etc/hob/config.toml"));
         assert!(heard(EventKind::Create(CreateKind::Any), "/etc/hob/..data"));
+        assert!(heard(EventKind::Modify(ModifyKind::Name(RenameMode::To)), "/etc/hob/..data"));
+        assert!(!heard(EventKind::Modify(ModifyKind::Data(DataChange::Any)), "/etc/hob/..hob.log"));
+        assert!(!heard(EventKind::Access(AccessKind::Close(AccessMode::Write)), "/etc/hob/..hob.log"));
         assert!(heard(EventKind::Access(AccessKind::Close(AccessMode::Write)), "/etc/hob/config.toml"));
         assert!(!heard(EventKind::Access(AccessKind::Open(AccessMode::Read)), "/etc/hob/config.toml"));
         assert!(!heard(EventKind::Modify(ModifyKind::Any), "/etc/hob/hob.db-wal"));

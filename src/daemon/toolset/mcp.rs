@@ -67,6 +67,7 @@ pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
         way,
         trusted_output: config.trusted_output,
         trusted_annotations: config.trusted_annotations,
+        meta: config.meta,
         role: role(config.role),
         approval: config.approval.map(approval),
         allow: config.allow.clone(),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::daemon::toolset::Grounds;
+use crate::daemon::Blueprint;
+use crate::daemon::toolset::{self, Grounds};
 use hob_config::environment::Environment;
 use hob_config::terminal::{BubblewrapConfig, TerminalConfig};
 use hob_tools::desk::Desk;
@@ -20,13 +21,15 @@ use hob_tools::workspace::Workspace;
 const PROGRAM: &str = "/proc/self/exe";
 
 /// Finds out what programs can be kept from here, and says so. Only for who holds the data directory's lock.
-pub(in crate::daemon) async fn sandbox(
-    config: &TerminalConfig,
-    workspace: &Workspace,
-    (data_dir, environment): (&Path, &Environment),
-) -> Sandbox {
-    clear(data_dir);
-    let sandbox = look(config, workspace, (data_dir, environment)).await;
+pub(in crate::daemon) async fn tried(blueprint: &Blueprint) -> Sandbox {
+    let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
+    // A draft lies over a folder.
+    if let Err(error) = std::fs::create_dir_all(&workspace.root) {
+        tracing::error!(%error, "the workspace cannot be made: no tool can work in it");
+    }
+    clear(&blueprint.data_dir);
+    let around = (blueprint.data_dir.as_path(), blueprint.config_file.as_deref(), &blueprint.environment);
+    let sandbox = look(&blueprint.config.terminal, &workspace, around).await;
     if sandbox.is_whole() {
         tracing::info!(strength = %sandbox.strength(), "sandbox.ready");
     } else {
@@ -39,15 +42,17 @@ pub(in crate::daemon) async fn sandbox(
 pub async fn look(
     config: &TerminalConfig,
     workspace: &Workspace,
-    (data_dir, environment): (&Path, &Environment),
+    (data_dir, config_file, environment): (&Path, Option<&Path>, &Environment),
 ) -> Sandbox {
     let reach = reach(config, workspace);
     let path = match config.bubblewrap {
         BubblewrapConfig::Auto => environment.get("PATH"),
         BubblewrapConfig::Off => None,
     };
-    let question = Question { program: Path::new(PROGRAM), data_dir, reach: &reach, namespaces: true, path };
-    Sandbox::probe(&question).await
+    // The process may change its directory, the file stays where it is.
+    let config = config_file.and_then(|file| std::path::absolute(file).ok());
+    let (program, config) = (Path::new(PROGRAM), config.as_deref());
+    Sandbox::probe(&Question { program, data_dir, config, reach: &reach, namespaces: true, path }).await
 }
 
 fn reach(config: &TerminalConfig, workspace: &Workspace) -> Reach {

@@ -18,9 +18,9 @@ const WINDOW: i64 = 1_000;
 /// The most rows that are deleted in a step.
 const ROWS_MAX: i64 = 500;
 /// The most pages that an index is merged by in a step.
-const MERGE_MAX: i64 = 64;
+const MERGE_MAX: i64 = 256;
 /// The most pages that are given back in a step.
-const PAGES_MAX: i64 = 256;
+const PAGES_MAX: i64 = 1_024;
 /// The most steps of merging in a round; the next goes on.
 const MERGES_MAX: usize = 500;
 
@@ -168,7 +168,7 @@ impl Hand {
 
     async fn give_back(&mut self) -> Result<(), Halt> {
         let pages = self.store.read(Count).await?;
-        let (mut left, mut stride) = (surplus(pages.all, pages.free), Stride::new(32, PAGES_MAX));
+        let (mut left, mut stride) = (surplus(pages.all, pages.free), Stride::new(128, PAGES_MAX));
         while left > 0 {
             let give = GiveBack { pages: stride.size().min(left) };
             match self.step(give, Manner::Transaction).await? {

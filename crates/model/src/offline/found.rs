@@ -2,6 +2,8 @@
 //!
 //! Never: guessing. A line that has none of the words is shown only where nothing has them, and only if that was asked for.
 
+use jiff::civil::Date;
+
 use crate::offline::intent::{self, Intent};
 
 /// How much of a word must be the same, without its last s: "bins" finds "bin", "birthday" finds "birthdays".
@@ -24,6 +26,66 @@ pub(super) fn answering<'a>(result: &'a str, query: &str, facts: bool) -> Vec<&'
     let with_words: Vec<&str> = telling.iter().copied().filter(has_word).collect();
     let said = if with_words.is_empty() && !facts { telling } else { with_words };
     [known, said].concat()
+}
+
+/// Something that was told, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Told<'a> {
+    pub(super) day: Option<Date>,
+    /// Who said it; none: whoever asks.
+    pub(super) by: Option<&'a str>,
+    pub(super) words: &'a str,
+}
+
+/// How a name is asked for: what is named counts.
+const NAMING: &[&str] = &["call", "name", "heiß", "heis"];
+
+/// The most that is told in answer to a question.
+const BEST_MAX: usize = 3;
+
+/// What has the most words of a question; what was said goes before the fact that was made of it. None, if nothing has any.
+pub(super) fn best<'a>(result: &'a str, query: &str) -> Vec<Told<'a>> {
+    let (naming, subject): (Vec<String>, Vec<String>) =
+        roots(query).into_iter().partition(|root| NAMING.contains(&root.as_str()));
+    let hits = |told: &str| {
+        let lower = told.to_lowercase();
+        let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
+        let of =
+            |roots: &[String]| roots.iter().filter(|root| words.iter().any(|word| word.starts_with(*root))).count();
+        // One word in common of many is no answer.
+        let about = of(&subject);
+        if about * 2 > subject.len() { about + of(&naming) } else { 0 }
+    };
+    let lines = result.lines().map(str::trim_end).filter(|line| line.starts_with("- "));
+    let told = lines.filter_map(|line| match words_said(line) {
+        Some(words) => (!is_request(words)).then(|| (false, said(line, words))),
+        None => Some((true, fact(line))),
+    });
+    let mut told: Vec<(usize, bool, Told<'a>)> =
+        told.map(|(is_fact, told)| (hits(told.words), is_fact, told)).filter(|(hits, ..)| *hits > 0).collect();
+    let most = told.iter().map(|(hits, ..)| *hits).max().unwrap_or(0);
+    told.retain(|(hits, ..)| *hits == most);
+    if told.iter().any(|(_, is_fact, _)| !is_fact) {
+        told.retain(|(_, is_fact, _)| !is_fact);
+    }
+    told.into_iter().map(|(_, _, told)| told).take(BEST_MAX).collect()
+}
+
+fn said<'a>(line: &'a str, words: &'a str) -> Told<'a> {
+    let by = line
+        .get(12..)
+        .and_then(|rest| rest.strip_prefix(", "))
+        .and_then(|rest| rest.split_once(": \""))
+        .map(|(by, _)| by);
+    Told { day: line.get(2..12).and_then(|day| day.parse().ok()), by, words: intent::without_remember(words) }
+}
+
+/// Of `- my cat: called Miso (2026-05-03)`.
+fn fact(line: &str) -> Told<'_> {
+    let words = line.trim_start_matches("- ");
+    let dated = words.rsplit_once(" (").and_then(|(words, day)| Some((words, day.get(..10)?.parse().ok()?)));
+    let (words, day) = dated.map_or((words, None), |(words, day)| (words, Some(day)));
+    Told { day, by: None, words }
 }
 
 /// What somebody said, of `- 2026-05-03, Anna: "…" (after: "…")`; none: it is a fact.
@@ -50,6 +112,27 @@ fn roots(query: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_the_most_words_of_a_question_answers_it() {
+        let told = |lines: &[&str], query: &str| {
+            let lines = lines.join("\n");
+            let words =
+                best(&lines, query).into_iter().map(|told| format!("{:?} {:?} {}", told.day, told.by, told.words));
+            words.collect::<Vec<_>>()
+        };
+        let said = "- 2026-05-03: \"remember that my cat is called Miso\"";
+        let fact = "- my cat: called Miso (2026-05-03)";
+        let other = "- 2026-05-04, Anna: \"the cat was at the vet\" (after: \"where?\")";
+        let asked = "- 2026-05-05: \"what is my cat called?\"";
+        let day = "Some(2026-05-03) None";
+        assert_eq!(told(&[asked, fact, said, other], "cat called"), [format!("{day} my cat is called Miso")]);
+        assert_eq!(told(&[asked, fact, other], "cat called"), [format!("{day} my cat: called Miso")]);
+        assert_eq!(told(&[other], "vet"), ["Some(2026-05-04) Some(\"Anna\") the cat was at the vet"]);
+        assert_eq!(told(&[said], "cat name"), [format!("{day} my cat is called Miso")]);
+        assert!(told(&[asked, said, fact, other], "dog called").is_empty());
+        assert!(told(&[said], "called").is_empty(), "of what?");
+    }
 
     #[test]
     fn of_what_is_found_that_answers_which_has_the_words() {

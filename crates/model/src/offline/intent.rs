@@ -3,7 +3,11 @@
 //! Never: guessing. What fits no phrase is [`Intent::Unknown`].
 //! Start at [`parse`].
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
 use crate::offline::fact::{self, Fact};
+use hob_core::policy::schedule::read::read;
 
 /// The language to answer in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +28,17 @@ pub(super) enum Scope {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Intent {
     Remember(Fact),
-    Recall { query: String, scope: Scope },
+    Recall {
+        query: String,
+        scope: Scope,
+    },
+    /// A question that fits no phrase: the words that it is about.
+    Ask(String),
+    /// Something is to be said later.
+    Remind {
+        when: Option<String>,
+        what: String,
+    },
     Time,
     Help,
     Greeting,
@@ -134,6 +148,46 @@ const RECALL: &[(&str, Scope, Language)] = &[
     ("finde", Scope::All, De),
 ];
 
+/// Asks for a reminder.
+const REMIND: &[&str] = &["remind me", "set a reminder", "give me a reminder"];
+/// What stands between a reminder's time and what it says.
+const TO: &[&str] = &["to", "that", "about", "of", "for"];
+/// What the task of a reminder begins with.
+pub(super) const REMIND_TASK: &str = "Remind me:";
+
+/// What a question begins with.
+const QUESTIONS: &[(&str, Language)] = &[
+    ("what", En),
+    ("who", En),
+    ("whose", En),
+    ("when", En),
+    ("where", En),
+    ("which", En),
+    ("why", En),
+    ("how", En),
+    ("is", En),
+    ("are", En),
+    ("was", De),
+    ("wer", De),
+    ("wann", De),
+    ("wo", De),
+    ("welche", De),
+    ("welcher", De),
+    ("welches", De),
+    ("warum", De),
+    ("wie", De),
+    ("wessen", De),
+];
+/// Words that a question is not about.
+const FILLERS: &[&str] = &[
+    "what", "whats", "who", "whos", "whose", "when", "where", "which", "why", "how", "is", "are", "was", "were", "do",
+    "does", "did", "can", "could", "will", "would", "should", "have", "has", "had", "the", "a", "an", "my", "our",
+    "your", "you", "i", "me", "we", "it", "its", "to", "of", "in", "on", "at", "for", "and", "or", "again", "please",
+    "tell", "s", "wer", "wann", "wo", "wie", "warum", "welche", "welcher", "welches", "wessen", "ist", "sind", "war",
+    "hat", "habe", "der", "die", "das", "den", "dem", "ein", "eine", "mein", "meine", "meiner", "unser", "unsere",
+    "ich", "du", "wir", "es", "noch", "mal",
+];
+
 const TIME: &[(&str, Language)] = &[
     ("what time is it", En),
     ("what is the time", En),
@@ -177,7 +231,55 @@ pub(super) fn parse(message: &str) -> (Intent, Language) {
     }
     alone(said)
         .or_else(|| without_courtesies(said).and_then(|matter| alone(matter).or_else(|| by_start(matter))))
+        .or_else(|| asked(&message))
         .unwrap_or((Intent::Unknown, En))
+}
+
+/// A question, by its mark or its first word.
+fn asked(message: &str) -> Option<(Intent, Language)> {
+    let lower = message.to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let begins = QUESTIONS.iter().find(|(word, _)| words.first() == Some(word)).map(|(_, language)| *language);
+    if begins.is_none() && !message.trim_end().ends_with('?') {
+        return None;
+    }
+    let about: Vec<&str> = words.into_iter().filter(|word| !FILLERS.contains(word)).collect();
+    (!about.is_empty()).then(|| (Intent::Ask(about.join(" ")), begins.unwrap_or(En)))
+}
+
+/// What the task of a reminder says.
+pub(super) fn reminded(task: &str) -> Option<&str> {
+    task.strip_prefix(REMIND_TASK).map(str::trim).filter(|what| !what.is_empty())
+}
+
+/// A reminder: its time stands before what it says, or behind it. What a time is, schedules know.
+fn remind(said: &str) -> Option<Intent> {
+    let rest = REMIND.iter().find_map(|phrase| after(said, phrase))?;
+    // Some moment: only whether it can be read is asked.
+    let is_time = |text: &str| read(text, &TimeZone::UTC, Timestamp::UNIX_EPOCH).is_ok();
+    let starts = rest.match_indices(' ').map(|(space, _)| space);
+    let ahead = starts.clone().find_map(|space| {
+        let (when, behind) = (rest.get(..space)?, trimmed(rest.get(space..)?));
+        let what = TO.iter().find_map(|to| after(behind, to)).filter(|what| !what.is_empty())?;
+        is_time(when).then(|| (when.to_owned(), what.to_owned()))
+    });
+    let matter = TO.iter().find_map(|to| after(rest, to)).unwrap_or(rest);
+    let behind = || {
+        matter.match_indices(' ').find_map(|(space, _)| {
+            let (what, when) = (matter.get(..space)?, trimmed(matter.get(space..)?));
+            is_time(when).then(|| (when.to_owned(), what.to_owned()))
+        })
+    };
+    Some(match ahead.or_else(behind) {
+        Some((when, what)) => Intent::Remind { when: Some(when), what },
+        None => Intent::Remind { when: None, what: matter.to_owned() },
+    })
+}
+
+/// The sentence that somebody wanted to be remembered, without that.
+pub(super) fn without_remember(said: &str) -> &str {
+    let matter = without_courtesies(said).unwrap_or(said);
+    REMEMBER.iter().find_map(|(phrase, _)| after(matter, phrase)).filter(|rest| !rest.is_empty()).unwrap_or(said)
 }
 
 fn alone(said: &str) -> Option<(Intent, Language)> {
@@ -196,6 +298,9 @@ fn without_courtesies(said: &str) -> Option<&str> {
 }
 
 fn by_start(said: &str) -> Option<(Intent, Language)> {
+    if let Some(remind) = remind(said) {
+        return Some((remind, En));
+    }
     if let Some((_, language)) = TIME.iter().find(|(phrase, _)| after(said, phrase).is_some()) {
         return Some((Intent::Time, *language));
     }

@@ -60,6 +60,12 @@ fn sentences_become_calls() {
         "what did I say about the garden?",
         "Was habe ich über den Garten gesagt?",
         "search for garden",
+        "what is my cat called?",
+        "Which day did we paint the fence",
+        "Wie heißt meine Katze?",
+        "remind me in 20 minutes to stretch",
+        "please remind me to take the bins out every Monday at 19:00.",
+        "remind me tomorrow at 9 that Anna comes",
         "what time is it",
         "Hob, what's the time please?",
         "time?",
@@ -90,6 +96,12 @@ fn sentences_become_calls() {
     what did I say about the garden? → recall {"query":"garden","what":"messages"}
     Was habe ich über den Garten gesagt? → recall {"query":"Garten","what":"messages"}
     search for garden → recall {"query":"garden","what":"all"}
+    what is my cat called? → recall {"query":"cat called","what":"all"}
+    Which day did we paint the fence → recall {"query":"day paint fence","what":"all"}
+    Wie heißt meine Katze? → recall {"query":"heißt katze","what":"all"}
+    remind me in 20 minutes to stretch → schedule {"action":"create","when":"in 20 minutes","task":"Remind me: stretch"}
+    please remind me to take the bins out every Monday at 19:00. → schedule {"action":"create","when":"every Monday at 19:00","task":"Remind me: take the bins out"}
+    remind me tomorrow at 9 that Anna comes → schedule {"action":"create","when":"tomorrow at 9","task":"Remind me: Anna comes"}
     what time is it → current_time {}
     Hob, what's the time please? → current_time {}
     time? → current_time {}
@@ -109,6 +121,8 @@ fn the_rest_is_said() {
         "Danke.",
         " \n",
         "Write me a poem",
+        "remind me to stretch",
+        "[Schedule 3, once. Due today at 9:00.]\nRemind me: stretch",
         "remember",
         "do you",
     ];
@@ -127,7 +141,10 @@ fn the_rest_is_said() {
     - what do you know about my sister?
     - what did I say about the garden?
     - search for garden
+    - remind me in 20 minutes to stretch
+    - remind me to take the bins out every Monday at 19:00
     - what time is it?
+    Any other question I look up in what you told me.
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
     > hilfe
@@ -136,7 +153,9 @@ fn the_rest_is_said() {
     - was weißt du über meine Schwester?
     - was habe ich über den Garten gesagt?
     - suche nach Garten
+    - remind me in 20 minutes to stretch (Erinnerungen nur auf Englisch)
     - wie spät ist es?
+    Jede andere Frage schlage ich in dem nach, was du mir gesagt hast.
 
     Um ein Modell anzuschließen, setze OPENAI_API_KEY (oder ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), oder trage es unter [provider] in config.toml ein, oder starte Ollama auf diesem Rechner; starte Hob danach neu.
     > ?
@@ -145,7 +164,10 @@ fn the_rest_is_said() {
     - what do you know about my sister?
     - what did I say about the garden?
     - search for garden
+    - remind me in 20 minutes to stretch
+    - remind me to take the bins out every Monday at 19:00
     - what time is it?
+    Any other question I look up in what you told me.
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
     > Hello!
@@ -159,11 +181,45 @@ fn the_rest_is_said() {
     >  \n
     Your message is empty. Say "help" to see what I can do.
     > Write me a poem
-    I did not understand that: no language model is connected, and the offline one knows only a few sentences (say "help"). To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
+    I did not understand that. No language model is connected, so I understand only a few sentences:
+    - remember that my sister's birthday is 3 May
+    - what do you know about my sister?
+    - what did I say about the garden?
+    - search for garden
+    - remind me in 20 minutes to stretch
+    - remind me to take the bins out every Monday at 19:00
+    - what time is it?
+    Any other question I look up in what you told me.
+
+    To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
+    > remind me to stretch
+    When? Say it like: remind me in 20 minutes to stretch.
+    > [Schedule 3, once. Due today at 9:00.]\nRemind me: stretch
+    Reminder: stretch
     > remember
-    I did not understand that: no language model is connected, and the offline one knows only a few sentences (say "help"). To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
+    I did not understand that. No language model is connected, so I understand only a few sentences:
+    - remember that my sister's birthday is 3 May
+    - what do you know about my sister?
+    - what did I say about the garden?
+    - search for garden
+    - remind me in 20 minutes to stretch
+    - remind me to take the bins out every Monday at 19:00
+    - what time is it?
+    Any other question I look up in what you told me.
+
+    To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
     > do you
-    I did not understand that: no language model is connected, and the offline one knows only a few sentences (say "help"). To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
+    I did not understand that. No language model is connected, so I understand only a few sentences:
+    - remember that my sister's birthday is 3 May
+    - what do you know about my sister?
+    - what did I say about the garden?
+    - search for garden
+    - remind me in 20 minutes to stretch
+    - remind me to take the bins out every Monday at 19:00
+    - what time is it?
+    Any other question I look up in what you told me.
+
+    To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
     "#);
 }
 
@@ -178,6 +234,8 @@ fn results_are_told() {
         told("what do you know about my sister?", found, false),
         told("what do you know about me?", found, false),
         told("what do you know about ghosts?", "Nothing found.", false),
+        told("what is my cat called?", "- 2026-05-03: \"remember that my cat is called Miso\"", false),
+        told("what is my cat called?", "- my cat: called Miso (2026-05-03)", false),
         told("what did I say about the garden?", "- 2 May: the garden needs water", false),
         told("what did I say about ghosts?", "Nothing found.", false),
         told("what do you know about bins?", "- 2026-05-03: \"bins go out on Tuesday\"\n- 2026-05-03: \"hi\"", false),
@@ -198,6 +256,8 @@ fn results_are_told() {
     - my sister: Anna
     - my sister's birthday: 3 May
     I know nothing about "ghosts" yet.
+    You told me on 3 May 2026: my cat is called Miso
+    You told me on 3 May 2026: my cat: called Miso
     This is what was said about "garden":
     - 2 May: the garden needs water
     I found nothing that you said about "ghosts".

@@ -5,6 +5,7 @@
 
 use crate::message::ToolResult;
 use crate::offline::fact::Fact;
+use crate::offline::found::Told;
 use crate::offline::intent::Language;
 use crate::offline::{Recall, Tool};
 
@@ -50,25 +51,58 @@ impl Words {
              - what do you know about my sister?\n\
              - what did I say about the garden?\n\
              - search for garden\n\
-             - what time is it?",
+             - remind me in 20 minutes to stretch\n\
+             - remind me to take the bins out every Monday at 19:00\n\
+             - what time is it?\n\
+             Any other question I look up in what you told me.",
             "Es ist kein Sprachmodell angeschlossen, daher verstehe ich nur wenige Sätze:\n\
              - merk dir: der Geburtstag meiner Schwester ist der 3. Mai\n\
              - was weißt du über meine Schwester?\n\
              - was habe ich über den Garten gesagt?\n\
              - suche nach Garten\n\
-             - wie spät ist es?",
+             - remind me in 20 minutes to stretch (Erinnerungen nur auf Englisch)\n\
+             - wie spät ist es?\n\
+             Jede andere Frage schlage ich in dem nach, was du mir gesagt hast.",
         );
         format!("{can}\n\n{}", self.pick(HOW_TO_CONNECT, HOW_TO_CONNECT_GERMAN))
     }
 
+    /// It is lost: that, and what it can do.
     pub(super) fn unknown(self) -> String {
-        let sorry = self.pick(
-            "I did not understand that: no language model is connected, and the offline one knows only a few \
-             sentences (say \"help\").",
-            "Das habe ich nicht verstanden: Es ist kein Sprachmodell angeschlossen, und das eingebaute kennt nur wenige \
-             Sätze (sag „Hilfe“).",
-        );
-        format!("{sorry} {}", self.pick(HOW_TO_CONNECT, HOW_TO_CONNECT_GERMAN))
+        let sorry = self.pick("I did not understand that.", "Das habe ich nicht verstanden.");
+        format!("{sorry} {}", self.help())
+    }
+
+    /// A reminder that says no time.
+    pub(super) fn when(self) -> String {
+        self.pick(
+            "When? Say it like: remind me in 20 minutes to stretch.",
+            "Wann? Zum Beispiel: remind me in 20 minutes to stretch.",
+        )
+    }
+
+    /// A reminder that is due.
+    pub(super) fn reminder(self, what: &str) -> String {
+        format!("Reminder: {what}")
+    }
+
+    /// What answers a question, as it was told; or that nothing does.
+    pub(super) fn told(self, told: &[Told<'_>]) -> String {
+        if told.is_empty() {
+            let sorry = self.pick("You have told me nothing about that.", "Darüber hast du mir nichts gesagt.");
+            return format!("{sorry} {}", self.help());
+        }
+        let line = |told: &Told<'_>| {
+            let day = told.day.map(|day| day.strftime("%-d %B %Y").to_string());
+            let tag = told.day.map(|day| day.strftime("%-d.%-m.%Y").to_string());
+            let (on, am) = (day.map(|day| format!(" on {day}")), tag.map(|day| format!(" am {day}")));
+            let (on, am, words) = (on.unwrap_or_default(), am.unwrap_or_default(), told.words);
+            match told.by {
+                Some(by) => self.pick(&format!("{by} said{on}: {words}"), &format!("{by} hat{am} gesagt: {words}")),
+                None => self.pick(&format!("You told me{on}: {words}"), &format!("Du hast mir{am} gesagt: {words}")),
+            }
+        };
+        told.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     /// The tool that it takes may not be used here.

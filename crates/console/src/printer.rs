@@ -1,0 +1,354 @@
+//! Carries out what a page is told: lays rows out, and knows which of them are on the terminal and may be drawn over.
+//!
+//! The editor prints on its own thread, between two keys. What it was given and has not printed may still be there when the
+//! prompt leaves its row: then it is printed above the next one, where it must find the rows that it was made for.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::time::Duration;
+
+use crate::page::{Live, Order, Piece, Size, Style};
+use crate::terminal::PROMPT;
+use crate::text::{layout, safe, typed_rows, width_of};
+use hob_core::domain::capabilities::Capabilities;
+use hob_core::render::render;
+
+/// How often something that moves, or a terminal's size, is looked at.
+const TICK: Duration = Duration::from_millis(200);
+/// What shows that something is done.
+const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// Where the prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nowhere: what is printed is there at once.
+    Free,
+    /// About to come, or to leave its row: nothing is printed.
+    Between,
+    /// Below everything: the editor prints.
+    Up,
+}
+
+type Print = Box<dyn FnMut(String) -> io::Result<()> + Send>;
+
+pub(super) struct Printer {
+    style: Style,
+    size: Box<dyn Fn() -> Size + Send>,
+    print: Print,
+    /// How many columns the prompt and what is typed take together.
+    typed: Arc<AtomicUsize>,
+    stage: Stage,
+    /// What is to be settled.
+    settled: Vec<Piece>,
+    live: Live,
+    frame: usize,
+    is_dirty: bool,
+    /// The rows of the live region, as they stand on the terminal.
+    drawn: Vec<String>,
+    /// The size that they were laid out for.
+    drawn_for: Size,
+    /// What takes their place once the editor has printed.
+    outstanding: Option<(Vec<String>, Size)>,
+    flushes: Vec<SyncSender<()>>,
+}
+
+impl Printer {
+    pub(super) fn new(style: Style, size: Box<dyn Fn() -> Size + Send>, print: Print, typed: Arc<AtomicUsize>) -> Self {
+        let drawn_for = size();
+        Self {
+            style,
+            size,
+            print,
+            typed,
+            stage: Stage::Free,
+            settled: Vec::new(),
+            live: Live::default(),
+            frame: 0,
+            is_dirty: false,
+            drawn: Vec::new(),
+            drawn_for,
+            outstanding: None,
+            flushes: Vec::new(),
+        }
+    }
+
+    pub(super) fn run(mut self, orders: &Receiver<Order>) {
+        loop {
+            let order = if self.moves() {
+                orders.recv_timeout(TICK)
+            } else {
+                orders.recv().map_err(|_gone| RecvTimeoutError::Disconnected)
+            };
+            let done = match order {
+                Ok(order) => {
+                    let mut all = std::iter::once(order).chain(orders.try_iter());
+                    all.try_for_each(|order| self.obey(order)).and_then(|()| self.paint())
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.tick();
+                    self.paint()
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if let Err(error) = done {
+                tracing::debug!(%error, "the terminal is gone");
+                return;
+            }
+            self.answer();
+        }
+    }
+
+    /// Whether what is live changes by itself: with time, or with the terminal's size.
+    fn moves(&self) -> bool {
+        self.live != Live::default()
+    }
+
+    fn tick(&mut self) {
+        if self.live.doing.is_some() {
+            self.frame += 1;
+            self.is_dirty = true;
+        }
+        self.is_dirty |= (self.size)() != self.drawn_for;
+    }
+
+    fn obey(&mut self, order: Order) -> io::Result<()> {
+        match order {
+            Order::Draw { settled, live } => {
+                self.settled.extend(settled);
+                self.live = live;
+                self.is_dirty = true;
+            }
+            Order::Coming | Order::Left => self.stage = Stage::Between,
+            Order::Up => self.stage = Stage::Up,
+            Order::Printed => {
+                if let Some((drawn, size)) = self.outstanding.take() {
+                    (self.drawn, self.drawn_for) = (drawn, size);
+                }
+            }
+            Order::Free { typed } => {
+                self.stage = Stage::Free;
+                self.below(&typed)?;
+            }
+            Order::Flush(done) => self.flushes.push(done),
+        }
+        Ok(())
+    }
+
+    /// Answers whoever waits, unless the editor has still to print.
+    fn answer(&mut self) {
+        if self.stage == Stage::Up && self.outstanding.is_some() {
+            return;
+        }
+        for done in self.flushes.drain(..) {
+            if done.try_send(()).is_err() {
+                tracing::debug!("nobody waits for the terminal any more");
+            }
+        }
+    }
+
+    /// What was typed stands below the live region: it comes above it.
+    fn below(&mut self, typed: &str) -> io::Result<()> {
+        if self.drawn.is_empty() || self.style == Style::Plain {
+            return Ok(());
+        }
+        let size = (self.size)();
+        let typed = typed_rows(PROMPT, typed, size.columns);
+        let up = self.heights(size, 0) + typed.len();
+        let rows = typed.iter().map(String::as_str).chain(self.drawn.iter().map(String::as_str));
+        let drawing = rows.fold(upwards(up), |drawing, row| drawing + row + "\n");
+        self.drawn_for = size;
+        (self.print)(drawing)
+    }
+
+    /// How many rows of the terminal are taken by what was drawn, without so many of the first.
+    fn heights(&self, size: Size, without: usize) -> usize {
+        let reflows = matches!(self.style, Style::AbovePrompt { reflows: true, .. });
+        let is_narrower = size.columns < self.drawn_for.columns;
+        let height = |row: &String| match reflows && is_narrower {
+            true => width_of(row).div_ceil(size.columns).max(1),
+            false => 1,
+        };
+        self.drawn.iter().skip(without).map(height).sum()
+    }
+
+    /// Brings the terminal to what it should show, if that can be done now.
+    fn paint(&mut self) -> io::Result<()> {
+        if !self.is_dirty || self.stage == Stage::Between || self.outstanding.is_some() {
+            return Ok(());
+        }
+        self.is_dirty = false;
+        let size = (self.size)();
+        let mut rows: Vec<String> =
+            std::mem::take(&mut self.settled).iter().flat_map(|piece| self.rows(piece, size)).collect();
+        if self.style == Style::Plain {
+            let text: String = rows.into_iter().map(|row| row + "\n").collect();
+            return if text.is_empty() { Ok(()) } else { (self.print)(text) };
+        }
+        let live = self.live_rows(size);
+        rows.extend(live.iter().cloned());
+        let same = match size == self.drawn_for {
+            true => self.drawn.iter().zip(&rows).take_while(|(old, new)| old == new).count(),
+            false => 0,
+        };
+        let up = self.heights(size, same);
+        if up == 0 && rows.len() == same {
+            (self.drawn, self.drawn_for) = (live, size);
+            return Ok(());
+        }
+        let mut drawing = rows.iter().skip(same).fold(upwards(up), |drawing, row| drawing + row + "\n");
+        if rows.len() == same {
+            // The editor ends whatever it prints with a line's end.
+            drawing.push_str("\u{1b}[1A\n");
+        }
+        if self.stage == Stage::Up {
+            self.outstanding = Some((live, size));
+        } else {
+            (self.drawn, self.drawn_for) = (live, size);
+        }
+        (self.print)(drawing)
+    }
+
+    fn rows(&self, piece: &Piece, size: Size) -> Vec<String> {
+        match piece {
+            Piece::Plain(text) => layout(&safe(text.trim_end_matches('\n')), size.columns),
+            Piece::Markdown { text, apart } => {
+                let styles = matches!(self.style, Style::AbovePrompt { styles: true, .. });
+                let shown = render(text, &Capabilities::terminal(styles, Some(size.columns)));
+                let text = shown.iter().map(|chunk| chunk.markup.trim_end_matches('\n')).collect::<Vec<_>>().join("\n");
+                if text.is_empty() {
+                    return Vec::new();
+                }
+                let blank = apart.then(String::new);
+                blank.into_iter().chain(layout(&text, size.columns)).collect()
+            }
+        }
+    }
+
+    /// The rows of the live region, as far as they can be drawn over: its end, if the terminal is too low for all of it.
+    fn live_rows(&self, size: Size) -> Vec<String> {
+        let mut rows: Vec<String> = self.live.pieces.iter().flat_map(|piece| self.rows(piece, size)).collect();
+        if let Some((what, since)) = &self.live.doing {
+            let seconds = since.elapsed().as_secs();
+            let time = if seconds == 0 { String::new() } else { format!(", {seconds} s") };
+            let frame = FRAMES.get(self.frame % FRAMES.len()).copied().unwrap_or_default();
+            rows.extend(layout(&safe(&format!("{frame} {what}{time}")), size.columns));
+        }
+        let prompt = self.typed.load(Ordering::Relaxed) / size.columns + 1;
+        let most = size.rows.saturating_sub(prompt + 1).min(size.rows * 2 / 3).max(1);
+        rows.split_off(rows.len().saturating_sub(most))
+    }
+}
+
+/// Up so many rows, and all that is there is gone.
+fn upwards(rows: usize) -> String {
+    if rows == 0 { String::new() } else { format!("\u{1b}[{rows}A\r\u{1b}[J") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    const STYLE: Style = Style::AbovePrompt { styles: false, reflows: true };
+
+    /// A printer, what it printed, and how many columns its terminal has.
+    fn printer(style: Style) -> (Printer, Arc<Mutex<Vec<String>>>, Arc<AtomicUsize>) {
+        let (printed, columns) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(40)));
+        let (sink, wide) = (Arc::clone(&printed), Arc::clone(&columns));
+        let print = move |drawing| {
+            sink.lock().unwrap().push(drawing);
+            Ok(())
+        };
+        let size = move || Size::of(wide.load(Ordering::Relaxed), 12);
+        (Printer::new(style, Box::new(size), Box::new(print), Arc::default()), printed, columns)
+    }
+
+    fn live(text: &str) -> Order {
+        draw(Vec::new(), text)
+    }
+
+    fn draw(settled: Vec<Piece>, text: &str) -> Order {
+        let piece = Piece::Markdown { text: text.to_owned(), apart: false };
+        Order::Draw { settled, live: Live { pieces: vec![piece], doing: None } }
+    }
+
+    fn told(printer: &mut Printer, orders: Vec<Order>) {
+        for order in orders {
+            printer.obey(order).unwrap();
+            printer.paint().unwrap();
+        }
+    }
+
+    #[test]
+    fn k2_only_rows_that_changed_are_drawn_again() {
+        /// Nothing takes the place of the row, not even an empty one.
+        const GONE: &str = "\u{1b}[1A\r\u{1b}[J\u{1b}[1A\n";
+        let (mut printer, printed, _) = printer(STYLE);
+        told(&mut printer, vec![live("- one\n- tw"), live("- one\n- two"), live("- one\n- two")]);
+        told(&mut printer, vec![draw(vec![Piece::Plain("• one\n• two".to_owned())], "")]);
+        told(&mut printer, vec![live("more"), draw(Vec::new(), "")]);
+        assert_eq!(*printed.lock().unwrap(), ["• one\n• tw\n", "\u{1b}[1A\r\u{1b}[J• two\n", "more\n", GONE]);
+        assert!(printer.drawn.is_empty());
+    }
+
+    #[test]
+    fn k2_what_is_higher_than_the_terminal_shows_its_end() {
+        let (mut printer, printed, _) = printer(STYLE);
+        let items: Vec<String> = (1..=20).map(|number| format!("{number}. x")).collect();
+        told(&mut printer, vec![live(&items.join("\n"))]);
+        let first = printed.lock().unwrap()[0].clone();
+        assert_eq!((first.lines().count(), first.lines().last()), (8, Some("20. x")));
+    }
+
+    #[test]
+    fn k2_rows_that_a_narrower_terminal_broke_are_all_drawn_over() {
+        let row = "a".repeat(35);
+        for (reflows, up) in [(true, 4), (false, 2)] {
+            let (mut printer, printed, columns) = printer(Style::AbovePrompt { styles: false, reflows });
+            told(&mut printer, vec![live(&format!("{row}\\\n{row}"))]);
+            columns.store(20, Ordering::Relaxed);
+            printer.tick();
+            printer.paint().unwrap();
+            let drawn = printed.lock().unwrap().pop().unwrap();
+            assert!(drawn.starts_with(&format!("\u{1b}[{up}A\r\u{1b}[J")), "{drawn:?}");
+            assert_eq!(drawn.lines().count(), 4, "{drawn:?}");
+        }
+    }
+
+    #[test]
+    fn k2_what_is_typed_into_a_reply_stands_above_what_is_live() {
+        let (mut printer, printed, _) = printer(STYLE);
+        told(&mut printer, vec![Order::Coming, live("one"), Order::Up, Order::Printed]);
+        assert_eq!(printed.lock().unwrap().len(), 1);
+        told(&mut printer, vec![Order::Left, live("one two"), Order::Free { typed: "hello".to_owned() }]);
+        let shown = printed.lock().unwrap()[1..].to_vec();
+        assert_eq!(shown, ["\u{1b}[2A\r\u{1b}[J> hello\none\n", "\u{1b}[1A\r\u{1b}[Jone two\n"]);
+    }
+
+    #[test]
+    fn k2_what_the_editor_did_not_print_finds_its_rows_above_the_next_prompt() {
+        let (mut printer, printed, _) = printer(STYLE);
+        told(&mut printer, vec![Order::Coming, Order::Up, live("one"), Order::Printed, live("one two")]);
+        // The second is with the editor when Enter is pressed: it will find the first right above the prompt.
+        let (done, wait) = sync_channel(1);
+        told(&mut printer, vec![Order::Left, Order::Flush(done), Order::Free { typed: "x".to_owned() }]);
+        printer.answer();
+        assert!(wait.try_recv().is_ok());
+        assert_eq!(printed.lock().unwrap().last().unwrap(), "\u{1b}[2A\r\u{1b}[J> x\none\n");
+        told(&mut printer, vec![live("one two three")]);
+        assert_eq!(printed.lock().unwrap().len(), 3, "nothing more until the editor has printed");
+        told(&mut printer, vec![Order::Coming, Order::Up, Order::Printed]);
+        assert_eq!(printed.lock().unwrap().last().unwrap(), "\u{1b}[1A\r\u{1b}[Jone two three\n");
+    }
+
+    #[test]
+    fn k2_a_terminal_without_cursor_movements_is_shown_what_is_settled() {
+        let (mut printer, printed, _) = printer(Style::Plain);
+        told(&mut printer, vec![live("**one**"), draw(vec![Piece::Plain("\u{1b}[2J".to_owned())], "two")]);
+        assert_eq!(*printed.lock().unwrap(), ["␛[2J\n"]);
+    }
+}

@@ -1,0 +1,147 @@
+//! `hob help`: of a command, what it takes; of a topic, the page of the docs. Both are in the binary.
+
+use std::io::IsTerminal as _;
+
+use anyhow::bail;
+use clap::{Args, CommandFactory as _};
+
+use crate::cli::{Arguments, show};
+use hob_config::environment::Environment;
+use hob_core::domain::capabilities::Capabilities;
+use hob_core::render::render;
+
+/// The docs' pages.
+const PAGES: &[(&str, &str)] = &[
+    ("agents", include_str!("../../docs/agents.md")),
+    ("architecture", include_str!("../../docs/architecture.md")),
+    ("backup", include_str!("../../docs/backup.md")),
+    ("changing-config", include_str!("../../docs/changing-config.md")),
+    ("commands", include_str!("../../docs/commands.md")),
+    ("config", include_str!("../../docs/config.md")),
+    ("delivery", include_str!("../../docs/delivery.md")),
+    ("development", include_str!("../../docs/development.md")),
+    ("discord", include_str!("../../docs/discord.md")),
+    ("doctor", include_str!("../../docs/doctor.md")),
+    ("email", include_str!("../../docs/email.md")),
+    ("files", include_str!("../../docs/files.md")),
+    ("invariants", include_str!("../../docs/invariants.md")),
+    ("limits", include_str!("../../docs/limits.md")),
+    ("mcp", include_str!("../../docs/mcp.md")),
+    ("memory", include_str!("../../docs/memory.md")),
+    ("models", include_str!("../../docs/models.md")),
+    ("off", include_str!("../../docs/off.md")),
+    ("page", include_str!("../../docs/page.md")),
+    ("people", include_str!("../../docs/people.md")),
+    ("performance", include_str!("../../docs/performance.md")),
+    ("personas", include_str!("../../docs/personas.md")),
+    ("reload", include_str!("../../docs/reload.md")),
+    ("replay", include_str!("../../docs/replay.md")),
+    ("schedules", include_str!("../../docs/schedules.md")),
+    ("secrets", include_str!("../../docs/secrets.md")),
+    ("service", include_str!("../../docs/service.md")),
+    ("setup", include_str!("../../docs/setup.md")),
+    ("skills", include_str!("../../docs/skills.md")),
+    ("slack", include_str!("../../docs/slack.md")),
+    ("supervision", include_str!("../../docs/supervision.md")),
+    ("telegram", include_str!("../../docs/telegram.md")),
+    ("telemetry", include_str!("../../docs/telemetry.md")),
+    ("terminal", include_str!("../../docs/terminal.md")),
+    ("tools", include_str!("../../docs/tools.md")),
+    ("undo", include_str!("../../docs/undo.md")),
+    ("upgrade", include_str!("../../docs/upgrade.md")),
+    ("upkeep", include_str!("../../docs/upkeep.md")),
+    ("web", include_str!("../../docs/web.md")),
+];
+
+/// How wide a page is set.
+const COLUMNS: usize = 100;
+
+/// What `hob help` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct HelpArguments {
+    /// A command, or a topic; without it, which there are
+    pub topic: Vec<String>,
+}
+
+/// Helps.
+///
+/// # Errors
+/// When there is no such topic and no such command.
+pub(super) fn run(arguments: &HelpArguments, environment: &Environment) -> anyhow::Result<()> {
+    let is_seen = std::io::stdout().is_terminal();
+    let styles = is_seen && environment.text("NO_COLOR").is_none_or(str::is_empty);
+    Ok(show(&told(&arguments.topic, (is_seen, styles))?)?)
+}
+
+/// A topic's page goes before the command of the same name, which says the rest itself: `hob COMMAND --help`.
+fn told(topic: &[String], (is_seen, styles): (bool, bool)) -> anyhow::Result<String> {
+    let mut command = Arguments::command();
+    let [name, deeper @ ..] = topic else {
+        let topics: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
+        let help = command.render_help();
+        return Ok(format!(
+            "{help}
+Topics (`hob help TOPIC`): {}
+",
+            topics.join(", ")
+        ));
+    };
+    if let Some((_, page)) = PAGES.iter().find(|(page, _)| page == name).filter(|_| deeper.is_empty()) {
+        return Ok(if is_seen { rendered(page, styles) } else { (*page).to_owned() });
+    }
+    command.build();
+    let mut found = &mut command;
+    for name in topic {
+        let Some(inner) = found.find_subcommand_mut(name) else {
+            bail!("there is no topic and no command {:?}: `hob help` lists them", topic.join(" "));
+        };
+        found = inner;
+    }
+    Ok(found.render_long_help().to_string())
+}
+
+fn rendered(page: &str, styles: bool) -> String {
+    let shown = render(page, &Capabilities::terminal(styles, Some(COLUMNS)));
+    shown
+        .into_iter()
+        .map(|chunk| {
+            chunk.markup
+                + "
+"
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &str) -> anyhow::Result<String> {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        told(&words, (false, false))
+    }
+
+    #[test]
+    fn help_knows_topics_and_commands() {
+        assert!(of("memory").unwrap().starts_with("# "));
+        assert!(of("web token add").unwrap().contains("--viewer"));
+        assert!(of("").unwrap().contains("Topics (`hob help TOPIC`): agents, "));
+        let error = of("nonsense").unwrap_err().to_string();
+        assert_eq!(error, "there is no topic and no command \"nonsense\": `hob help` lists them");
+    }
+
+    #[test]
+    fn every_page_of_the_docs_is_there() {
+        let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let mut pages: Vec<String> = std::fs::read_dir(docs)
+            .unwrap()
+            .filter_map(|entry| {
+                entry.unwrap().file_name().into_string().unwrap().strip_suffix(".md").map(str::to_owned)
+            })
+            // A list for those who develop Hob.
+            .filter(|page| page != "rows")
+            .collect();
+        pages.sort();
+        assert_eq!(pages, PAGES.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>());
+    }
+}

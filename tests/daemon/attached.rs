@@ -1,0 +1,161 @@
+//! `hob chat` and `hob ask` beside a running Hob: windows onto the same house.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::house::{ADA, House};
+use crate::support::process::{Hob, hob, within};
+use crate::typed::Person;
+
+async fn echoing(settings: &str) -> House {
+    let mut house = House::with(settings).await;
+    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
+    house.start().await;
+    house
+}
+
+/// A window with a script at it.
+struct Window {
+    hob: Hob,
+    stdin: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Window {
+    fn open(house: &House, arguments: &[&str]) -> Self {
+        let mut command = hob(house.home.path(), &[&["chat"], arguments].concat());
+        command.stdin(Stdio::piped());
+        let mut hob = Hob::start(command);
+        let (stdin, lines) = (hob.stdin(), hob.stdout().lines());
+        Self { hob, stdin, lines }
+    }
+
+    async fn says(&mut self, line: &str) {
+        self.stdin.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn hears(&mut self) -> String {
+        within("line in a window", self.lines.next_line()).await.unwrap().expect("the window has closed")
+    }
+}
+
+/// Asks one question; returns the exit code and what was printed.
+async fn asked(house: &House, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut hob = Hob::start(hob(house.home.path(), &[&["ask"], arguments].concat()));
+    let mut printed = String::new();
+    within("end of the output", hob.stdout().read_to_string(&mut printed)).await.unwrap();
+    (hob.ended().await.code(), printed)
+}
+
+#[tokio::test]
+async fn k2_two_windows_show_one_conversation_and_a_new_one_shows_its_own() {
+    let house = echoing("").await;
+    let (mut one, mut two, mut other) =
+        (Window::open(&house, &[]), Window::open(&house, &[]), Window::open(&house, &["--new"]));
+    one.says("first").await;
+    assert_eq!(one.hears().await, "You said first");
+    two.says("second").await;
+    while two.hears().await != "You said second" {}
+    assert_eq!(one.hears().await, "You said second");
+    other.says("elsewhere").await;
+    assert_eq!(other.hears().await, "You said elsewhere");
+    one.says("third").await;
+    assert_eq!(one.hears().await, "You said third", "what is said elsewhere is not shown here");
+    drop(one.stdin);
+    assert!(one.hob.ended().await.success());
+    // The daemon goes on.
+    house.say(ADA, "hello");
+    assert_eq!(house.told(ADA, 1).await, ["You said hello"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn k2_a_window_approves_and_stops() {
+    const PAY: &str = r#"
+[tools.pay]
+sandbox = false
+trusted_output = true
+description = "Pays."
+command = ["/bin/sh", "-c", "echo paid >> $HOME/paid; echo paid"]
+approval = "ask"
+"#;
+    let house = echoing(PAY).await;
+    house.model.reply(Reply::call("pay", "{}"));
+    house.model.reply(Reply::text("Paid."));
+    let mut window = Window::open(&house, &[]);
+    window.says("Pay Ben").await;
+    while !window.hears().await.starts_with("1. ") {}
+    assert_eq!(house.lines("paid"), Vec::<String>::new());
+    window.says("1").await;
+    while window.hears().await != "Paid." {}
+    assert_eq!(house.lines("paid"), ["paid"]);
+
+    let gate = Gate::default();
+    house.model.reply(Script::default().text("Let me").gate(&gate).text(" think.").finish("stop").into());
+    window.says("Think hard").await;
+    house.asked(3).await;
+    let mut second = Person::sit_down(&house);
+    second.sees("> ").await;
+    second.types("/stop\r").await;
+    within("dropped stream", house.model.dropped(1)).await;
+    second.sees("Stopped.").await;
+    while window.hears().await != "Stopped." {}
+    gate.open();
+}
+
+#[tokio::test]
+async fn k2_a_person_at_a_window_sees_a_reply_grow() {
+    let mut house = echoing("").await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().text("It is ").gate(&gate).text("noon.").finish("stop").into());
+    let mut person = Person::sit_down(&house);
+    person.sees("a window onto the Hob that runs here").await;
+    person.sees("> ").await;
+    person.types("What time is it?\r").await;
+    person.sees("It is").await;
+    gate.open();
+    person.sees("noon.").await;
+    std::fs::write(house.path("note.txt"), "the gate is green").unwrap();
+    house.model.reply(Reply::text("A note."));
+    person.types("/attach note.txt what is it\r").await;
+    person.sees("A note.").await;
+    assert!(house.model.requests().last().unwrap().last_text().contains("note.txt"));
+    house.stop().await;
+    person.sees("the Hob that ran here has ended").await;
+}
+
+#[tokio::test]
+async fn k2_what_nobody_was_there_to_read_waits_for_a_window() {
+    let mut house = echoing("").await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().gate(&gate).words("Here you are.").finish("stop").into());
+    let mut window = Window::open(&house, &[]);
+    window.says("Give me that").await;
+    house.asked(1).await;
+    window.hob.kill().await;
+    gate.open();
+    house.hob().until_log("nobody is at this terminal").await;
+    let mut next = Window::open(&house, &[]);
+    assert_eq!(next.hears().await, "Here you are.");
+    house.restart().await;
+}
+
+#[tokio::test]
+async fn k2_one_question_has_one_answer_and_an_exit_code() {
+    let mut house = echoing("").await;
+    assert_eq!(asked(&house, &["how", "are you"]).await, (Some(0), "You said how are you\n".to_owned()));
+    let (code, printed) = asked(&house, &["--json", "--new", "hello"]).await;
+    let told: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!((code, &told["reply"], &told["ended"]), (Some(0), &"You said hello".into(), &"done".into()));
+    house.model.reply(Reply::status(401));
+    let (code, printed) = asked(&house, &["hello"]).await;
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(printed.starts_with("I could not get an answer"), "{printed}");
+    // Where none runs, it is answered here.
+    house.stop().await;
+    assert_eq!(asked(&house, &["alone"]).await, (Some(0), "You said alone\n".to_owned()));
+}
