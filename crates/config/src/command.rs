@@ -20,7 +20,7 @@ pub fn told(loaded: &Loaded, off: &[SectionOff], env: &Environment) -> String {
     for note in &loaded.notes {
         add(&mut text, &format!("{path}: {note}\n"));
     }
-    if off.is_empty() {
+    if off.is_empty() && loaded.config.remarks().is_empty() {
         add(&mut text, &format!("{path}: no problems\n"));
     }
     text

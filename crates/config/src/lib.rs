@@ -49,6 +49,7 @@ pub mod problem;
 pub mod provider;
 pub mod quotas;
 pub mod reference;
+pub mod remark;
 pub mod renamed;
 pub mod schedule;
 pub mod schema;

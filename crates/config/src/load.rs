@@ -261,6 +261,7 @@ pub(super) fn understand(
     let mut config = Config::deserialize(Toml::Table(clean)).map_err(refused)?;
     switched.mark(&mut config);
     let (path, source, off) = (Some(file.to_owned()), Secret::new(text.to_owned()), switched.told);
+    let notes = notes.into_iter().chain(config.remarks()).collect();
     let loaded = Loaded { config, path, source, off, notes, hidden: secrets::in_document(&table, &schema) };
     Ok((loaded, expansion.has_plain_secret))
 }

@@ -69,6 +69,9 @@ pub struct McpConfig {
     pub trusted_output: bool,
     /// Whether its own word on which of its tools change nothing is believed: those need no approval then.
     pub trusted_annotations: bool,
+    /// Whether each call tells it, as `_meta`, which conversation it is for (`hob/session`) and whether the run has read what
+    /// nobody vouches for (`hob/untrusted`).
+    pub meta: bool,
     /// Who may have its tools called: guest, user, admin or owner, and all above.
     pub role: RoleConfig,
     /// Whether a person has to approve each call. Without it: ask, but for what changes nothing by trusted_annotations.
@@ -111,6 +114,7 @@ impl Default for McpConfig {
             headers: BTreeMap::new(),
             trusted_output: false,
             trusted_annotations: false,
+            meta: true,
             role: RoleConfig::default(),
             approval: None,
             allow: Vec::new(),

@@ -23,7 +23,7 @@ pub const COMMANDS: [Row; 24] = [
     (SAY, "Say something to Hob", Some(("What to say", true))),
     ("help", "What can be said", None),
     ("status", "How Hob is", None),
-    ("stop", "End what runs here", None),
+    ("stop", "End what runs here", Some(("now: also what has an effect", false))),
     ("new", "Begin a new conversation", None),
     ("reset", "Begin a new conversation and end what runs here", None),
     ("compact", "Sum up the older part of the conversation", None),

@@ -158,8 +158,12 @@ async fn log_in(client: Client<Line>, settings: &Settings) -> Result<ImapSession
 }
 
 /// Why a server does not let Hob in. By these codes (RFC 5530, RFC 9051) it says that it is not the password.
+///
+/// They are read from words because nothing else of them is left: the parser knows the codes of RFC 3501 and takes any other for
+/// the beginning of the server's words, and the library makes one text of both before anybody sees them. It alone can make a
+/// session of a client, so its `login` cannot be done without.
 fn shut_out(told: &str) -> MailboxError {
-    // The library shows what it has read in its own way.
+    // `code: None, info: Some("[LIMIT] Too many connections")`
     let words = told.split_once("info: Some(\"").and_then(|(_, words)| words.strip_suffix("\")"));
     let words = one_line(words.unwrap_or(told), REASON_CHARS);
     let code = words.strip_prefix('[').and_then(|rest| rest.split([']', ' ']).next()).map(str::to_ascii_uppercase);

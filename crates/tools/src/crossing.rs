@@ -21,7 +21,6 @@ use hob_core::domain::ids::{RunId, SessionId, SessionKey, UserId};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::memory::{Place, kept_in, visible};
 use hob_memory::facts::RelevantFacts;
-use hob_memory::facts::rivals::OpenRivals;
 use hob_memory::keep;
 use hob_memory::recall::Memory;
 use hob_store::error::StoreError;
@@ -264,11 +263,9 @@ impl House {
             shown += &self.call(reader, "manage_people", arguments).await;
         }
         let (scopes, now): (_, Timestamp) = (visible(&reader.principal(), reader.place()), NOW.parse().unwrap());
-        let facts = RelevantFacts { scopes: scopes.clone(), question: "gate shed job".to_owned(), limit: 100, now };
-        let rivals = OpenRivals { scopes, limit: 100, now };
-        let facts = self.memory.store.read(facts).await.unwrap();
-        let rivals = self.memory.store.read(rivals).await.unwrap();
-        format!("{shown}{facts:?}{rivals:?}")
+        let facts = RelevantFacts { scopes, question: "gate shed job".to_owned(), limit: 100, now };
+        let relevant = self.memory.store.read(facts).await.unwrap();
+        format!("{shown}{relevant:?}")
     }
 }
 

@@ -12,10 +12,11 @@
 use jiff::Timestamp;
 
 use crate::Invocation;
-use crate::changes::draft_dir::DraftDir;
+use crate::changes::draft_dir::{DraftDir, InUse};
 use crate::changes::{ChangesError, DraftOf, Drafts, Kept, Which};
 use crate::sandbox::confined::Confined;
 use hob_core::domain::draft::DraftUse;
+use hob_telemetry::tasks;
 
 /// For the model: a call of before a restart.
 const ENDED: &str = "It had ended when Hob was restarted, and what it changed is in the workspace. Its output is lost.";
@@ -56,12 +57,12 @@ pub struct Bench {
     now: Timestamp,
 }
 
-/// A copy of the workspace of which nothing is kept.
+/// A copy of the workspace of which nothing is kept. It is thrown away with this, and by nobody before.
 #[derive(Debug)]
 pub struct Aside {
     /// The walls around it.
     pub confined: Confined,
-    draft: Option<DraftDir>,
+    draft: Option<(DraftDir, InUse)>,
 }
 
 /// What a second try of a call finds.
@@ -131,8 +132,13 @@ impl Desk {
         }
         let place = Invocation { draft: DraftUse::AtOnce, ..invocation.clone() };
         match self.begin(&place, Again::Safe).await? {
-            Begun::Work(bench) => Ok(Some(Aside { confined: bench.confined, draft: bench.own })),
             Begun::Over { text, .. } => Err(text),
+            Begun::Work(bench) => {
+                let Bench { confined, own, .. } = *bench;
+                let held = own.map(|draft| draft.in_use().map(|held| (draft, held))).transpose();
+                let draft = held.map_err(|error| format!("No copy of the workspace could be made: {error}."))?;
+                Ok(Some(Aside { confined, draft }))
+            }
         }
     }
 
@@ -147,11 +153,29 @@ impl Desk {
 
 impl Aside {
     /// Nobody works there any more.
-    pub async fn end(self) {
-        let Some(draft) = self.draft else { return };
-        if let Err(error) = blocking(move || draft.discard()).await {
-            tracing::warn!(%error, "a copy of the workspace is left for upkeep");
+    pub async fn end(mut self) {
+        thrown_away(self.draft.take()).await;
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        // What was to work there may never have begun. Without a runtime Hob is on its way out: upkeep does it.
+        if let Some(draft) = self.draft.take() {
+            tasks::spawn_if_running("a copy's end", thrown_away(Some(draft)));
         }
+    }
+}
+
+async fn thrown_away(draft: Option<(DraftDir, InUse)>) {
+    let Some((draft, held)) = draft else { return };
+    let discarded = blocking(move || {
+        let discarded = draft.discard();
+        drop(held);
+        discarded
+    });
+    if let Err(error) = discarded.await {
+        tracing::warn!(%error, "a copy of the workspace is left for upkeep");
     }
 }
 

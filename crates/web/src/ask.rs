@@ -13,6 +13,11 @@ use crate::local::{LocalError, place};
 /// The longest answer that is read, in bytes.
 const ANSWER_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
+/// How long it may take until a stream begins.
+const STREAM_BEGINS: Duration = Duration::from_secs(8);
+/// The longest head of an answer.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+
 /// What Hob answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -52,7 +57,7 @@ pub enum AskError {
 /// # Errors
 /// When there is none, or it does not answer.
 pub fn ask(data_dir: &Path, path: &str, within: Duration) -> Result<Answer, AskError> {
-    exchanged(data_dir, ("GET", path), within)
+    exchanged(data_dir, ("GET", path), "", within)
 }
 
 /// The same, for what changes something.
@@ -60,24 +65,68 @@ pub fn ask(data_dir: &Path, path: &str, within: Duration) -> Result<Answer, AskE
 /// # Errors
 /// When there is none, or it does not answer.
 pub fn tell(data_dir: &Path, path: &str, within: Duration) -> Result<Answer, AskError> {
-    exchanged(data_dir, ("POST", path), within)
+    exchanged(data_dir, ("POST", path), "", within)
 }
 
-fn exchanged(data_dir: &Path, (method, path): (&str, &str), within: Duration) -> Result<Answer, AskError> {
+/// The same, with JSON.
+///
+/// # Errors
+/// When there is none, or it does not answer.
+pub fn post(data_dir: &Path, path: &str, body: &str, within: Duration) -> Result<Answer, AskError> {
+    exchanged(data_dir, ("POST", path), body, within)
+}
+
+/// Asks for what has no end: its lines come as they are told. How long that may take is the reader's business.
+///
+/// # Errors
+/// When there is none, or it does not answer with that.
+pub fn stream(data_dir: &Path, path: &str) -> Result<UnixStream, AskError> {
+    let mut stream = connected(data_dir)?;
+    let mut begin = || {
+        stream.set_read_timeout(Some(STREAM_BEGINS))?;
+        stream.write_all(request("POST", path, "").as_bytes())?;
+        let mut head = Vec::new();
+        let mut byte = [0];
+        // Byte by byte: what comes behind the head is the reader's.
+        while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_BYTES_MAX && stream.read(&mut byte)? > 0 {
+            head.extend_from_slice(&byte);
+        }
+        stream.set_read_timeout(None)?;
+        Ok(String::from_utf8_lossy(&head).into_owned())
+    };
+    let head = begin().map_err(AskError::Silent)?;
+    match read(&head) {
+        Some(Answer { status: 200, .. }) => Ok(stream),
+        _ => Err(AskError::Foreign),
+    }
+}
+
+/// HTTP/1.0: the answer is whole, and ends with the connection.
+fn request(method: &str, path: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "{method} {path} HTTP/1.0\r\nHost: hob\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+fn connected(data_dir: &Path) -> Result<UnixStream, AskError> {
     let socket = place(data_dir)?;
-    let mut stream = UnixStream::connect(&socket).map_err(|source| match source.kind() {
+    UnixStream::connect(&socket).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::NotADirectory => {
             AskError::NotRunning
         }
         io::ErrorKind::PermissionDenied => AskError::Denied { path: socket.display().to_string(), source },
         _ => AskError::Silent(source),
-    })?;
+    })
+}
+
+fn exchanged(data_dir: &Path, (method, path): (&str, &str), body: &str, within: Duration) -> Result<Answer, AskError> {
+    let mut stream = connected(data_dir)?;
     let mut answer = Vec::new();
     let mut exchange = || {
         stream.set_read_timeout(Some(within))?;
         stream.set_write_timeout(Some(within))?;
-        // HTTP/1.0: the answer is whole, and ends with the connection.
-        stream.write_all(format!("{method} {path} HTTP/1.0\r\nHost: hob\r\nContent-Length: 0\r\n\r\n").as_bytes())?;
+        stream.write_all(request(method, path, body).as_bytes())?;
         (&mut stream).take(ANSWER_BYTES_MAX).read_to_end(&mut answer)
     };
     exchange().map_err(AskError::Silent)?;

@@ -11,7 +11,8 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 
-use crate::limit::PerMinute;
+use crate::limit::{PerMinute, REFUSED_TOLD_PER_MINUTE};
+use crate::serve::{Proven, Who};
 use crate::signature::{Signed, judged};
 use hob_core::domain::secret::Secret;
 use hob_router::events::{Called, Hook};
@@ -21,9 +22,6 @@ use hob_router::intake::Router;
 const BODY_BYTES_MAX: usize = 256 * 1024;
 /// The longest time that a body may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// So many refused calls are told in the log.
-const REFUSED_TOLD_PER_MINUTE: u32 = 6;
 
 /// A webhook, as configured.
 pub struct Webhook {
@@ -54,7 +52,6 @@ struct Hooks {
     now: Arc<Webhooks>,
     /// For names that are not there: nobody learns which are.
     decoy: Secret,
-    /// Who has no secret must not fill the log.
     told: PerMinute,
 }
 
@@ -65,7 +62,13 @@ pub fn routes(router: Arc<Router>, now: Arc<Webhooks>) -> Routes {
     Routes::new().route("/hooks/{name}", post(call)).with_state(Arc::new(hooks))
 }
 
-async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers: HeaderMap, body: Body) -> StatusCode {
+async fn call(
+    State(hooks): State<Arc<Hooks>>,
+    Path(name): Path<String>,
+    proven: Proven,
+    headers: HeaderMap,
+    body: Body,
+) -> StatusCode {
     let now = hooks.router.clock.now().as_second();
     let by_name = hooks.now.load_full();
     let webhook = by_name.get(&name);
@@ -89,6 +92,7 @@ async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers
         }
         return StatusCode::UNAUTHORIZED;
     };
+    proven.is(Who::Webhook(name.clone()));
     // Only whoever has the secret uses up its calls.
     if !webhook.limit.allows(now) {
         return StatusCode::TOO_MANY_REQUESTS;

@@ -2,6 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+/// So many refused calls are told in the log, of each kind: who has no secret must not fill it.
+pub(crate) const REFUSED_TOLD_PER_MINUTE: u32 = 6;
+
 /// Counts the calls of a minute; what comes in the next counts anew.
 #[derive(Debug)]
 pub struct PerMinute {

@@ -2,21 +2,23 @@
 //!
 //! Whoever can reach the port can open connections and say nothing on them. So each has a seat, of which there are few for one
 //! address and some for all; a request that does not come in time loses it. Callers on this machine have seats of their own: a
-//! proxy among them speaks for many. Where no seat is free, whoever has most of them and has not shown who they are gives one up:
-//! nobody keeps those out who live here. Start at [`serve`].
+//! proxy among them speaks for many. Whoever has shown who they are keeps a few of theirs, whatever comes. Where no seat is free,
+//! whoever has most of the others gives one up: nobody keeps those out who live here, not even one of them. Start at [`serve`].
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router as Routes;
 use axum::body::{Body, HttpBody as _};
-use axum::extract::Request;
+use axum::extract::{FromRequestParts, Request};
+use axum::http::request::Parts;
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use futures::{StreamExt as _, stream};
@@ -53,6 +55,8 @@ pub struct Bounds {
     pub remote: usize,
     /// Connections from this machine.
     pub local: usize,
+    /// Connections that somebody keeps who has shown who they are. A browser opens six.
+    pub per_person: usize,
 }
 
 impl Default for Bounds {
@@ -65,6 +69,7 @@ impl Default for Bounds {
             per_address: 64,
             remote: 192,
             local: 256,
+            per_person: 8,
         }
     }
 }
@@ -73,18 +78,51 @@ impl Default for Bounds {
 #[derive(Debug, Clone, Copy)]
 pub struct Reached(pub SocketAddr);
 
-/// Whether somebody has shown on a connection who they are.
+/// Who somebody has shown to be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Who {
+    /// Whoever holds a login link.
+    Link,
+    /// A browser that is logged in.
+    Visit(i64),
+    /// Whoever has that key.
+    Key(i64),
+    /// Whoever has the secret of that webhook.
+    Webhook(String),
+    /// Telegram, for that account.
+    Telegram(String),
+}
+
+/// Who somebody has shown to be on a connection.
 #[derive(Debug, Clone, Default)]
-pub struct Proven(Arc<AtomicBool>);
+pub struct Proven(Arc<Mutex<Option<Who>>>);
 
 impl Proven {
-    /// They have.
-    pub fn is_so(&self) {
-        self.0.store(true, Ordering::Relaxed);
+    /// On the connection of this request. What came over none has none to lose.
+    pub(crate) fn of(parts: &Parts) -> Self {
+        parts.extensions.get().cloned().unwrap_or_default()
     }
 
-    fn get(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// They are.
+    pub(crate) fn is(&self, who: Who) {
+        *self.who() = Some(who);
+    }
+
+    fn get(&self) -> Option<Who> {
+        self.who().clone()
+    }
+
+    fn who(&self) -> MutexGuard<'_, Option<Who>> {
+        // One value: a panic elsewhere leaves nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Proven {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self::of(parts))
     }
 }
 
@@ -135,7 +173,7 @@ async fn attend(bounds: Bounds, (stream, proven): (TcpStream, Proven), routes: R
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Reached(local));
         // Behind a proxy the next request may be somebody else's.
-        proven.0.store(false, Ordering::Relaxed);
+        *proven.who() = None;
         request.extensions_mut().insert(proven.clone());
         routes.clone().oneshot(request)
     });
@@ -226,13 +264,13 @@ impl Seats {
         Self { bounds, taken: Mutex::default(), next: AtomicU64::default() }
     }
 
-    /// A seat; none: all that could be given up are held by people who have shown who they are.
+    /// A seat; none: nobody has more than those keep who have shown who they are.
     fn take(self: &Arc<Self>, from: IpAddr) -> Option<Seat> {
         let caller = Caller::of(from);
         // Entries that are written one by one: a panic elsewhere leaves nothing half done.
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(rivals) = self.rivals(&taken, caller) {
-            let number = given_up(&taken, rivals)?;
+            let number = given_up(&taken, self.bounds.per_person, rivals)?;
             taken.remove(&number)?.lost.cancel();
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -251,13 +289,28 @@ impl Seats {
     }
 }
 
-/// Which of these is given up: the oldest that nobody has shown who they are on, of whoever has most of those.
-fn given_up(taken: &BTreeMap<u64, Held>, rivals: impl Fn(Caller) -> bool) -> Option<u64> {
-    let unproven = || taken.iter().filter(|(_, held)| rivals(held.caller) && !held.proven.get());
-    let mut counts: BTreeMap<Caller, usize> = BTreeMap::new();
-    unproven().for_each(|(_, held)| *counts.entry(held.caller).or_default() += 1);
-    let first = unproven().min_by_key(|(number, held)| (Reverse(counts.get(&held.caller).copied()), **number));
-    first.map(|(number, _)| *number)
+/// Which of these is given up: the oldest that nobody keeps, of whoever has most of those.
+fn given_up(taken: &BTreeMap<u64, Held>, per_person: usize, rivals: impl Fn(Caller) -> bool) -> Option<u64> {
+    let mut kept: BTreeMap<Who, usize> = BTreeMap::new();
+    let mut loose: BTreeMap<(Option<Who>, Option<Caller>), Vec<u64>> = BTreeMap::new();
+    // Seats elsewhere count too: who comes from many addresses keeps no more than who comes from one.
+    for (number, held) in taken {
+        let who = held.proven.get();
+        if let Some(who) = &who {
+            let kept = kept.entry(who.clone()).or_default();
+            *kept += 1;
+            if *kept <= per_person {
+                continue;
+            }
+        }
+        if rivals(held.caller) {
+            // Whoever has not shown who they are is known by where they come from.
+            let from = who.is_none().then_some(held.caller);
+            loose.entry((who, from)).or_default().push(*number);
+        }
+    }
+    let most = loose.values().max_by_key(|numbers| (numbers.len(), Reverse(numbers.first().copied())))?;
+    most.first().copied()
 }
 
 impl Drop for Seat {

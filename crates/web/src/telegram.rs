@@ -11,8 +11,11 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 
+use crate::limit::{PerMinute, REFUSED_TOLD_PER_MINUTE};
+use crate::serve::{Proven, Who};
 use crate::signature::is_same;
 use hob_core::domain::channel::UpdateSink;
+use hob_core::domain::clock::Clock;
 
 /// The longest update; Telegram's own are far shorter.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -29,25 +32,40 @@ pub fn by_name(sinks: impl IntoIterator<Item = Arc<dyn UpdateSink>>) -> BTreeMap
     sinks.into_iter().map(|sink| (sink.account().to_owned(), sink)).collect()
 }
 
+/// What is served here.
+struct Posts {
+    now: Arc<Sinks>,
+    clock: Arc<dyn Clock>,
+    told: PerMinute,
+}
+
 /// The route of these accounts.
-pub fn routes(now: Arc<Sinks>) -> Routes {
-    Routes::new().route("/telegram/{account}", post(call)).with_state(now)
+pub fn routes(now: Arc<Sinks>, clock: Arc<dyn Clock>) -> Routes {
+    let posts = Posts { now, clock, told: PerMinute::new(REFUSED_TOLD_PER_MINUTE) };
+    Routes::new().route("/telegram/{account}", post(call)).with_state(Arc::new(posts))
 }
 
 /// Telegram posts again what is not answered with 200.
 async fn call(
-    State(sinks): State<Arc<Sinks>>,
+    State(posts): State<Arc<Posts>>,
     Path(account): Path<String>,
+    proven: Proven,
     headers: HeaderMap,
     body: Body,
 ) -> StatusCode {
     let said = headers.get(SECRET_HEADER).map_or(&[][..], |said| said.as_bytes());
-    let sinks = sinks.load_full();
+    let sinks = posts.now.load_full();
     let sink = sinks.get(&account).filter(|sink| sink.secret().is_some_and(|secret| is_same(secret, said)));
     let Some(sink) = sink else {
-        tracing::warn!("telegram.refused: a call with a wrong secret, or for an account that is not called");
+        match posts.told.allows(posts.clock.now().as_second()) {
+            true => {
+                tracing::warn!("telegram.refused: a call with a wrong secret, or for an account that is not called")
+            }
+            false => tracing::debug!("telegram.refused: one of many"),
+        }
         return StatusCode::UNAUTHORIZED;
     };
+    proven.is(Who::Telegram(account.clone()));
     let body = match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, BODY_BYTES_MAX)).await {
         Ok(Ok(body)) => body,
         Ok(Err(_too_long_or_broken)) => return StatusCode::PAYLOAD_TOO_LARGE,

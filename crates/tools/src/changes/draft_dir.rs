@@ -1,6 +1,6 @@
 //! One draft: its folder, its layers, and how far it has come.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,12 @@ use hob_core::domain::ids::UserId;
 const START: &str = "start";
 /// What the folders of drafts that are thrown away are called until they are gone.
 pub(super) const GONE: &str = ".gone-";
+
+/// Somebody works in a draft, whatever became of its run: upkeep leaves it alone until this is dropped, or Hob ends.
+#[derive(Debug)]
+pub struct InUse {
+    _locked: File,
+}
 
 /// A draft.
 #[derive(Debug, Clone)]
@@ -77,6 +83,16 @@ impl DraftDir {
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.record.state == State::Open
+    }
+
+    /// Keeps it while somebody works in it.
+    ///
+    /// # Errors
+    /// When somebody else does so already, or the system says no.
+    pub fn in_use(&self) -> Result<InUse, ChangesError> {
+        let start = File::open(self.place.dir.join(START)).map_err(io("the draft's start"))?;
+        let locked = start.try_lock().map(|()| InUse { _locked: start });
+        locked.map_err(|error| io("the draft's start")(error.into()))
     }
 
     /// For whom the run works.

@@ -133,7 +133,7 @@ const ENDINGS: [(&str, &str); 9] = [
     ("timer", "it is run by the system"),
 ];
 
-/// Why this runs later by itself, where it lies on the machine; none: nothing says so.
+/// Why this runs later by itself, at this place; none: nothing says so.
 pub(super) fn why(change: &Change, place: &Path) -> Option<&'static str> {
     if !matches!(change.now, Now::File { .. } | Now::Link { .. }) {
         return None;

@@ -88,9 +88,13 @@ impl Words<'_> {
         ends(&safe_bytes(target.as_bytes()), self.bounds.path)
     }
 
-    /// Why it runs later by itself: the folders above a root say that as well.
+    /// Why it runs later by itself. The folders above what lies beside the workspace say that as well; those above the workspace
+    /// itself would say it of each file in it.
     fn later(&self, change: &Change) -> Option<&'static str> {
-        later::why(change, &self.place(change.root, &change.path))
+        match change.root {
+            0 => later::why(change, &change.path),
+            root => later::why(change, &self.place(root, &change.path)),
+        }
     }
 
     fn told(&self, set: &ChangeSet) -> String {

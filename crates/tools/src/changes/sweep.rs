@@ -173,6 +173,8 @@ fn one(
     let Some(mut draft) = DraftDir::find(place.clone())? else { return Ok(()) };
     match draft.record.state {
         State::Open if is_over(draft.record.run) => {
+            // What goes on in the background may do so when its run is over. Another reason to fail will be told by the removal.
+            let Ok(_alone) = draft.in_use() else { return Ok(()) };
             let gone = draft.moved_away()?;
             drop(turn);
             remove::remove(&gone).map_err(io("a draft that was thrown away"))?;

@@ -400,6 +400,9 @@ fn a_sweep_lets_go_of_what_nobody_needs_and_of_nothing_else() {
     }
     house.drafts.find(RunId(3), &Which::Shared(0)).unwrap().unwrap().keep_all(at(10)).unwrap();
     assert_eq!(house.drafts.runs().unwrap(), [RunId(1), RunId(2)]);
+    let in_use = house.drafts.find(RunId(1), &Which::Shared(0)).unwrap().unwrap().in_use().unwrap();
+    assert_eq!(house.drafts.sweep(at(11), &|run| run == RunId(1)).unwrap().discarded, 0, "somebody works there");
+    drop(in_use);
     let swept = house.drafts.sweep(at(11), &|run| run == RunId(1)).unwrap();
     assert_eq!((swept.discarded, swept.expired), (1, 0));
     assert_eq!(house.drafts.runs().unwrap(), [RunId(2)]);

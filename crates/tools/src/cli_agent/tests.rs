@@ -124,5 +124,5 @@ async fn e3_what_it_started_ends_with_its_call() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(10), gone).await.unwrap();
+    tokio::time::timeout(std::time::Duration::from_secs(120), gone).await.unwrap();
 }

@@ -2,7 +2,6 @@
 
 use std::io::Read as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -18,8 +17,8 @@ use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::Assessment;
 
-/// How long the search for what is nearest, and for the difference, may take.
-const DIFF_MAX: Duration = Duration::from_secs(2);
+/// In the search for what is nearest so many pairs of characters are compared at most, whatever the machine.
+const PAIRS_MAX: usize = 40_000_000;
 /// How many near places are named.
 const NEAR_MAX: usize = 3;
 /// From how alike on a line is near.
@@ -28,6 +27,8 @@ const NEAR_MIN: f32 = 0.6;
 const LINE_CHARS_MAX: usize = 400;
 /// How much of the difference is shown.
 const DIFF_LINES_MAX: usize = 200;
+/// From the first line that differs to the last, so many are compared.
+const DIFF_COMPARED_MAX: usize = 3_000;
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -142,12 +143,12 @@ fn replaced(text: &str, (old, new): (&str, &str), all: bool) -> Result<String, M
 fn absent(text: &str, old: &str, stop: &Stop) -> String {
     let first = old.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut near: Vec<(f32, usize, &str)> = Vec::new();
-    let began = tokio::time::Instant::now();
-    for (number, line) in (1..).zip(text.lines()) {
-        if stop.is_told() || began.elapsed() > DIFF_MAX {
-            break;
-        }
-        let alike = likeness(line, first);
+    let mut pairs_left = PAIRS_MAX;
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| may_be_alike(line, first)) {
+        let left = pairs_left.checked_sub(line.len() * first.len());
+        let Some(left) = left.filter(|_| !stop.is_told()) else { break };
+        pairs_left = left;
+        let alike = TextDiff::from_chars(line.trim(), first.trim()).ratio();
         if alike >= NEAR_MIN {
             near.push((alike, number, line));
         }
@@ -161,20 +162,26 @@ fn absent(text: &str, old: &str, stop: &Stop) -> String {
     format!("That text is not in the file, letter by letter. Nearest to its first line:\n{}", lines.join("\n"))
 }
 
-/// How alike two lines are, from 0 to 1; blanks around them don't count.
-fn likeness(a: &str, b: &str) -> f32 {
-    let (a, b) = (a.trim(), b.trim());
-    let (short, long) = (a.len().min(b.len()), a.len().max(b.len()));
-    // Lines of very different lengths cannot be alike, and comparing them takes longest.
-    if long == 0 || long > LINE_CHARS_MAX || short * 3 < long {
-        return 0.0;
-    }
-    TextDiff::from_chars(a, b).ratio()
+/// Whether two lines are worth comparing, blanks around them aside: those of very different lengths cannot be alike, and
+/// comparing them takes longest.
+fn may_be_alike(a: &str, b: &str) -> bool {
+    let (a, b) = (a.trim().len(), b.trim().len());
+    let (short, long) = (a.min(b), a.max(b));
+    long > 0 && long <= LINE_CHARS_MAX && short * 3 >= long
 }
 
 fn diff(path: &str, old: &str, new: &str) -> String {
-    let compared = TextDiff::configure().timeout(DIFF_MAX).diff_lines(old, new);
-    let shown = compared.unified_diff().context_radius(2).to_string();
+    let (was, is): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let before = was.iter().zip(&is).take_while(|(was, is)| was == is).count();
+    let (was, is) = (&was[before..], &is[before..]);
+    let after = was.iter().rev().zip(is.iter().rev()).take_while(|(was, is)| was == is).count();
+    if was.len().max(is.len()) - after > DIFF_COMPARED_MAX {
+        return format!(
+            "Changed {path:?} from line {} on, in too many lines for the difference to be shown.",
+            before + 1
+        );
+    }
+    let shown = TextDiff::from_lines(old, new).unified_diff().context_radius(2).to_string();
     let lines: Vec<&str> = shown.lines().collect();
     let cut = lines.len().saturating_sub(DIFF_LINES_MAX);
     let more = if cut > 0 { format!("\n… {cut} more lines of the difference") } else { String::new() };
@@ -213,5 +220,23 @@ mod tests {
         +    let total = count + 2;
          }
         "#);
+    }
+    #[test]
+    fn d5_what_is_looked_through_is_bounded_by_work() {
+        let first = "x".repeat(LINE_CHARS_MAX);
+        let compared = PAIRS_MAX / LINE_CHARS_MAX / LINE_CHARS_MAX;
+        let far = |lines: usize| {
+            absent(&format!("{}{first}", format!("{}\n", "y".repeat(400)).repeat(lines)), &first, &Stop::default())
+        };
+        assert!(far(compared - 1).contains("Nearest"));
+        assert!(far(compared).contains("read it again"), "{PAIRS_MAX} pairs are compared by then");
+        let many = |lines: usize| diff("a", &"one\n".repeat(lines), &"two\n".repeat(lines));
+        assert!(many(DIFF_COMPARED_MAX).starts_with("Changed \"a\":\n"));
+        insta::assert_snapshot!(many(DIFF_COMPARED_MAX + 1), @r#"Changed "a" from line 1 on, in too many lines for the difference to be shown."#);
+        let long = "one\n".repeat(100_000);
+        assert!(
+            diff("a", &format!("{long}a\n{long}"), &format!("{long}b\n{long}")).contains("-a\n+b"),
+            "what is the same is no work"
+        );
     }
 }

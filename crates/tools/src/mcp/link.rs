@@ -15,7 +15,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
-    ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
+    ListToolsRequest, MetaObject, PaginatedRequestParams, ProtocolVersion, RequestMetaObject, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, NotificationContext, RunningService, ServiceError,
@@ -85,6 +85,15 @@ pub(super) struct Link {
     used: Mutex<Instant>,
     /// The tools that it takes as tasks alone.
     as_tasks: Mutex<BTreeSet<String>>,
+}
+
+/// What a tool is called with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Call {
+    /// Its arguments.
+    pub(super) arguments: Map<String, Value>,
+    /// What its server learns beside them (row A10).
+    pub(super) meta: Map<String, Value>,
 }
 
 /// A server's tools, and those that cannot be offered, each with the reason.
@@ -223,14 +232,15 @@ impl Link {
     }
 
     /// Calls a tool. Dropping the future tells the server that nobody waits any more.
-    pub(super) async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Said, McpError> {
+    pub(super) async fn call(&self, tool: &str, call: Call) -> Result<Said, McpError> {
         let _call = Open::of(self);
         self.allowance.renew();
         let wants_task = || self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).contains(tool);
         if wants_task() {
-            return Box::pin(self.as_task(tool, arguments)).await;
+            return Box::pin(self.as_task(tool, call)).await;
         }
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.clone());
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(call.arguments.clone());
+        params.meta = (!call.meta.is_empty()).then(|| RequestMetaObject(MetaObject(call.meta.clone())));
         let answer = self.service.peer().call_tool_once(params).await;
         let is_undone = match &answer {
             Ok(CallToolResponse::Complete(result)) => task::tells_undone(result),
@@ -238,7 +248,7 @@ impl Link {
             Err(error) => task::is_undone(error),
         };
         if is_undone {
-            let said = Box::pin(self.as_task(tool, arguments)).await?;
+            let said = Box::pin(self.as_task(tool, call)).await?;
             self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.to_owned());
             return Ok(said);
         }

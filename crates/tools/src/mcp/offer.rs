@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::mcp::error::McpError;
+use crate::mcp::link::Call;
 use crate::mcp::listed::Listed;
 use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
@@ -18,6 +19,10 @@ use hob_model::provider::ToolSchema;
 
 /// The module of these tools.
 const MODULE: &str = "mcp";
+/// The keys of what a server learns beside a call's arguments: whose conversation it is …
+const SESSION: &str = "hob/session";
+/// … and whether its run has read what nobody vouches for.
+const UNTRUSTED: &str = "hob/untrusted";
 /// The whole call has so much longer than the server's part of it.
 const MARGIN: Duration = Duration::from_secs(15);
 
@@ -122,10 +127,11 @@ impl Tool for McpTool {
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
+        let meta = if self.settings().meta { meta(&invocation) } else { Map::new() };
         let Value::Object(arguments) = invocation.arguments else {
             return Outcome::Error(format!("The arguments of {} are no object.", self.spec.schema.name));
         };
-        let outcome = match Box::pin(self.server.call(&self.listed, arguments)).await {
+        let outcome = match Box::pin(self.server.call(&self.listed, Call { arguments, meta })).await {
             Ok(said) if said.failed => Outcome::Error(said.text),
             Ok(said) => Outcome::Text(said.text),
             Err(error) => self.failure(&error),
@@ -136,4 +142,12 @@ impl Tool for McpTool {
         // Its errors are its words as well.
         outcome.from(stranger(self.settings()))
     }
+}
+
+/// What a server learns of the call beside its arguments: whose conversation it is, and whether its run has read what nobody
+/// vouches for (row A10).
+fn meta(invocation: &Invocation) -> Map<String, Value> {
+    let session = Value::String(invocation.session.0.clone());
+    let untrusted = Value::Bool(invocation.is_tainted());
+    Map::from_iter([(SESSION.to_owned(), session), (UNTRUSTED.to_owned(), untrusted)])
 }

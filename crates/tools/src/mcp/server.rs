@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Tool;
 use crate::mcp::error::McpError;
 use crate::mcp::known::Known;
-use crate::mcp::link::{Link, List};
+use crate::mcp::link::{Call, Link, List};
 use crate::mcp::listed::Listed;
 use crate::mcp::offer::McpTool;
 use crate::mcp::said::Said;
@@ -84,12 +83,12 @@ impl Server {
     }
 
     /// Calls a tool that its server described so.
-    pub(super) async fn call(self: &Arc<Self>, tool: &Listed, arguments: Map<String, Value>) -> Result<Said, McpError> {
+    pub(super) async fn call(self: &Arc<Self>, tool: &Listed, call: Call) -> Result<Said, McpError> {
         let link = self.link().await?;
         self.is_still(tool)?;
         let mut hand = Hand { server: self, link: &link, is_answered: false };
         let within = self.settings.call_within;
-        let answer = match tokio::time::timeout(within, link.call(&tool.name, arguments)).await {
+        let answer = match tokio::time::timeout(within, link.call(&tool.name, call)).await {
             Ok(answer) => answer,
             Err(_elapsed) => Err(McpError::Silent { within, why: String::new() }),
         };

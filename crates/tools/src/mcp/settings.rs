@@ -21,6 +21,8 @@ pub struct Settings {
     pub trusted_output: bool,
     /// Whether its own word on which of its tools change nothing is believed.
     pub trusted_annotations: bool,
+    /// Whether it learns with each call whose conversation it is, and whether the run is tainted.
+    pub meta: bool,
     /// Who may have its tools called.
     pub role: Role,
     /// Whether a person has to approve each call; none: as the tool is.

@@ -38,6 +38,7 @@ pub(super) fn program(vector: &[&str]) -> Settings {
         way,
         trusted_output: false,
         trusted_annotations: false,
+        meta: true,
         role: Role::User,
         approval: None,
         allow: Vec::new(),
@@ -117,7 +118,7 @@ impl World {
     async fn gone(&self) {
         let tracker = &self.servers.place.as_ref().unwrap().tracker;
         tracker.close();
-        tokio::time::timeout(Duration::from_secs(20), tracker.wait()).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(120), tracker.wait()).await.unwrap();
     }
 }
 

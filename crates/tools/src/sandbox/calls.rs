@@ -72,8 +72,25 @@ const UNSEEN: [i64; 2] = [libc::SYS_clone3, libc::SYS_openat2];
 /// for zeros (`_IOW('X', 40 | 42 | 57, struct space_resv)`, linux/falloc.h).
 const RESERVES: [u64; 3] = [0x4030_5828, 0x4030_582a, 0x4030_5839];
 
+/// What an `ioctl` is asked for has its kind in these bits. Those of btrfs make folders that not even their owner can empty; sharing
+/// what two files hold is among them, and programs copy instead.
+const KIND: u64 = 0xff00;
+/// As above.
+const OF_BTRFS: u64 = 0x9400;
+
 /// What the second ABI of x86-64 adds to a system call's number, to reach the same call.
 const X32: i64 = 0x4000_0000;
+
+/// Calls that give somebody limits, or a place among others, and the arguments by which that is the caller alone.
+const ITS_OWN: [(i64, &[(u8, u64)]); 6] = [
+    (libc::SYS_prlimit64, &[(0, 0)]),
+    (libc::SYS_sched_setscheduler, &[(0, 0)]),
+    (libc::SYS_sched_setparam, &[(0, 0)]),
+    (libc::SYS_sched_setattr, &[(0, 0)]),
+    (libc::SYS_setpriority, &[(0, libc::PRIO_PROCESS as u64), (1, 0)]),
+    // IOPRIO_WHO_PROCESS
+    (libc::SYS_ioprio_set, &[(0, 1), (1, 0)]),
+];
 
 /// Namespaces that a new process could be put in.
 const NAMESPACES: u64 = (libc::CLONE_NEWUSER
@@ -124,7 +141,8 @@ pub(super) fn filter(network: bool) -> Result<(), WallError> {
     let unsupported = u32::try_from(libc::EOPNOTSUPP).unwrap_or(95);
     apply(UNSEEN.iter().map(|call| (*call, Vec::new())).collect(), missing)?;
     // Programs write instead, as where a file system has none of it.
-    let reserving = RESERVES.map(|what| asked(1, what)).into_iter().collect::<Result<_, WallError>>()?;
+    let mut reserving = RESERVES.map(|what| asked(1, what)).into_iter().collect::<Result<Vec<_>, WallError>>()?;
+    reserving.push(SeccompRule::new(vec![has(1, KIND, OF_BTRFS)?])?);
     apply(BTreeMap::from([(libc::SYS_fallocate, Vec::new()), (libc::SYS_ioctl, reserving)]), unsupported)?;
     apply(rules(network)?, refused)
 }
@@ -142,9 +160,7 @@ fn apply(mut rules: BTreeMap<i64, Vec<SeccompRule>>, errno: u32) -> Result<(), W
 
 fn rules(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, WallError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
-    let not = |family: i32| {
-        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, u64::from(family.unsigned_abs()))
-    };
+    let not = |family: i32| other(0, u64::from(family.unsigned_abs()));
     // Never a local socket: behind those sit the machine's own services, which know nothing of this sandbox.
     let sockets = if network {
         vec![SeccompRule::new(vec![not(libc::AF_INET)?, not(libc::AF_INET6)?, not(libc::AF_NETLINK)?])?]
@@ -163,11 +179,18 @@ fn rules(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, WallError> {
     // Words put into the terminal of whoever started Hob.
     let typed = [libc::TIOCSTI, libc::TIOCLINUX].map(|what| asked(1, what));
     rules.insert(libc::SYS_ioctl, typed.into_iter().collect::<Result<_, WallError>>()?);
-    // Limits of others: the one that ends all the others goes by its own.
-    let of_another = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
-    rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![of_another])?]);
+    // Limits and places of others: the one that ends all the others goes by its own.
+    for (call, own) in ITS_OWN {
+        let others = own.iter().map(|(argument, own)| Ok(SeccompRule::new(vec![other(*argument, *own)?])?));
+        rules.insert(call, others.collect::<Result<_, WallError>>()?);
+    }
     modes(&mut rules)?;
     Ok(rules)
+}
+
+/// This argument, of 32 bits, is another than this.
+fn other(argument: u8, than: u64) -> Result<SeccompCondition, WallError> {
+    Ok(SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, than)?)
 }
 
 /// This argument, of 32 bits, is this.

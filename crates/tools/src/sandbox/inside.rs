@@ -29,7 +29,7 @@ use rustix::thread::CapabilitySet;
 
 use crate::files::deed;
 use crate::sandbox::attempt::attempt;
-use crate::sandbox::disk::Room;
+use crate::sandbox::disk::Guard;
 use crate::sandbox::furnish;
 use crate::sandbox::layout::{Layout, PROGRAM, TEMPORARY};
 use crate::sandbox::spec::{CHANGED, Found, Spec, Stage};
@@ -78,6 +78,8 @@ fn enter(mut spec: Spec, vector: &[OsString]) -> Result<u8, WallError> {
             // Should the outer one be killed, this is the next to go, and with it all others. What holds if it was killed before
             // this line is the lifeline.
             system("its parent's end", rustix::process::set_parent_process_death_signal(Some(Signal::KILL)))?;
+            // In a group of its own: who signals theirs does not meet the outer one, which watches Hob.
+            leave_terminal();
             let lifeline = lifeline(&spec)?;
             let alone = furnish::furnish(&spec)?;
             (spec.temporary, spec.program) = (TEMPORARY.into(), PROGRAM.into());
@@ -138,10 +140,17 @@ fn lifeline(spec: &Spec) -> Result<OwnedFd, WallError> {
     Ok(file.into())
 }
 
-/// The first to go when memory is short, and the last to get the processor. Neither is a wall.
+/// The first to go when memory is short. It is no wall.
 fn come_forward() {
-    if fs::write("/proc/self/oom_score_adj", "900").is_err() || rustix::process::setpriority_process(None, 5).is_err() {
-        // Some containers allow neither.
+    if fs::write("/proc/self/oom_score_adj", "900").is_err() {
+        // Some containers do not allow it.
+    }
+}
+
+/// The last to get the processor: what this thread starts from now on. Those that end it stand before it.
+fn step_back() {
+    if rustix::process::setpriority_process(None, 5).is_err() {
+        // It is no wall either.
     }
 }
 
@@ -232,7 +241,9 @@ fn separate(spec: &Spec) -> Result<(), WallError> {
 /// The same by bubblewrap.
 fn by_bubblewrap(bubblewrap: &Path, spec: &Spec) -> Command {
     let mut command = Command::new(bubblewrap);
-    command.args(["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]);
+    // The next stage is the first there, which nobody within can stop: it looks after the disk, and ends them.
+    command.args(["--die-with-parent", "--new-session", "--as-pid-1"]);
+    command.args(["--unshare-pid", "--unshare-ipc", "--unshare-uts"]);
     command.args((!spec.reach.network).then_some("--unshare-net"));
     command.args(["--dev", "/dev", "--proc", "/proc"]).args(Layout::of(spec).for_bubblewrap());
     command.args(["--remount-ro", "/", "--", PROGRAM]);
@@ -283,6 +294,7 @@ fn processes_of_user() -> u64 {
 
 /// Raises the walls, starts the program behind them, and ends with it, or with whom `life` tells of.
 fn inner(spec: &Spec, vector: &[OsString], (state, life): (State, OwnedFd)) -> Result<u8, WallError> {
+    let disk = Guard::new(&spec.temporary, spec.reach.limits.disk_left_mb.saturating_mul(1 << 20), state.alone);
     // Nobody within looks into this process, or takes what it has open: it is the one that ends them.
     system("its privacy", set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
     raise(&spec.reach, &Doors { temporary: &spec.temporary, program: &spec.program, alone: state.alone })?;
@@ -300,11 +312,17 @@ fn inner(spec: &Spec, vector: &[OsString], (state, life): (State, OwnedFd)) -> R
         let most = spec.reach.limits.processes;
         std::thread::spawn(move || until_too_many(most));
     }
-    let (folder, least) = (spec.temporary.clone(), spec.reach.limits.disk_left_mb.saturating_mul(1 << 20));
-    std::thread::spawn(move || until_disk_is_short(&folder, least));
+    end_if_short(&disk);
+    std::thread::spawn(move || {
+        loop {
+            disk.wait();
+            end_if_short(&disk);
+        }
+    });
     let Some((program, arguments)) = vector.split_first() else {
         return Err(WallError::System("the command", io::ErrorKind::InvalidInput.into()));
     };
+    step_back();
     if program == deed::WORKER {
         system("the work with files", deed::serve(io::stdin()))?;
         return Ok(0);
@@ -361,14 +379,10 @@ fn until_too_many(most: u64) {
 }
 
 /// What it writes must not fill the disk on which Hob keeps its own.
-fn until_disk_is_short(folder: &Path, least: u64) {
-    let Some(floor) = Room::of(folder).map(|room| room.floor(least)) else { return };
-    while let Some(room) = Room::of(folder) {
-        if room.is_below(floor) {
-            tell_at_once("Hob has ended this: the disk is nearly full.\n");
-            end();
-        }
-        std::thread::sleep(room.again(floor));
+fn end_if_short(disk: &Guard) {
+    if disk.is_short() {
+        tell_at_once("Hob has ended this: the disk is nearly full.\n");
+        end();
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Question<'a> {
     pub program: &'a Path,
     /// Hob's data, which no program may reach.
     pub data_dir: &'a Path,
+    /// Hob's config, likewise: whoever writes it says who the owners are, and what runs outside of any walls.
+    pub config: Option<&'a Path>,
     /// What programs may reach besides the system.
     pub reach: &'a Reach,
     /// Whether Hob may make namespaces itself.
@@ -162,12 +164,50 @@ fn strength(found: &Found, namespaces: Option<Namespaces>, question: &Question<'
     if !found.counted {
         missing.push("nothing bounds how many processes a command starts".to_owned());
     }
-    let data = question.data_dir.canonicalize().unwrap_or_else(|_| question.data_dir.to_owned());
-    for path in question.reach.read.iter().chain(&question.reach.write) {
-        let path = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if data.starts_with(&path) {
-            missing.push(format!("Hob's own data lies within {}, which commands may reach", path.display()));
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let own = [("data", Some(question.data_dir)), ("config", question.config)];
+    for (what, own) in own.into_iter().filter_map(|(what, own)| Some((what, own?))) {
+        for path in question.reach.read.iter().chain(&question.reach.write) {
+            // A link to it can be laid anew where it lies.
+            if [own.to_owned(), real(own)].iter().any(|own| own.starts_with(path) || own.starts_with(real(path))) {
+                let path = real(path);
+                missing.push(format!("Hob's own {what} lies within {}, which commands may reach", path.display()));
+            }
         }
     }
     if missing.is_empty() { Strength::Full { namespaces } } else { Strength::Partial { missing, namespaces } }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn d6_what_hob_goes_by_lies_where_no_command_reaches() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["data", "work", "home"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        fs::write(at("work/hob.toml"), "").unwrap();
+        fs::write(at("home/hob.toml"), "").unwrap();
+        symlink(at("work/hob.toml"), at("home/link")).unwrap();
+        symlink(at("home/hob.toml"), at("work/link")).unwrap();
+        let found = Found { counted: true, alone: true, ..Found::default() };
+        let reach = Reach { read: Vec::new(), write: vec![at("work")], network: false, limits: Limits::default() };
+        let holds = |config: &str, data: &str| {
+            let (program, config, data) = (Path::new("/"), at(config), at(data));
+            let (data_dir, config) = (data.as_path(), Some(config.as_path()));
+            let question = Question { program, data_dir, config, reach: &reach, namespaces: true, path: None };
+            matches!(strength(&found, Some(Namespaces::Own), &question), Strength::Full { .. })
+        };
+        assert!(holds("home/hob.toml", "data"));
+        for (config, data) in
+            [("work/hob.toml", "data"), ("home/link", "data"), ("work/link", "data"), ("home/x", "work")]
+        {
+            assert!(!holds(config, data), "{config}, {data}");
+        }
+    }
 }

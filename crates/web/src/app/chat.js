@@ -301,6 +301,12 @@ class Conversation {
     return row;
   }
 
+  // What has an effect is waited for; a second press is not.
+  end() {
+    this.say(this.stop.textContent === "Stop" ? "/stop" : "/stop now", []);
+    this.stop.textContent = "Stop now";
+  }
+
   tell(open) {
     const now = new Map(open.map((run) => [run.message, run.state]));
     for (const [id, state] of now) this.mood(id, state);
@@ -309,6 +315,7 @@ class Conversation {
     this.states = now;
     const busy = open.find((run) => run.state !== "queued");
     if (this.stop) this.stop.disabled = !busy;
+    if (this.stop && !busy) this.stop.textContent = "Stop";
     this.element.classList.toggle("busy", open.some((run) => run.state === "running"));
     if (!busy) this.dropGrowing();
     this.queue.replaceChildren(...open.filter((run) => run.state === "queued").map((run) => this.queued(run)));
@@ -410,7 +417,7 @@ class Conversation {
       if (event.clipboardData.files.length) attach(event.clipboardData.files);
     });
     this.undo = el("button", { type: "button", class: "quiet", title: "Take back the last change of the workspace", onclick: () => this.say("/undo", []) }, "Undo");
-    this.stop = el("button", { type: "button", class: "quiet", disabled: true, onclick: () => this.say("/stop", []) }, "Stop");
+    this.stop = el("button", { type: "button", class: "quiet", disabled: true, onclick: () => this.end() }, "Stop");
     const form = el(
       "form",
       { class: "composer", onsubmit: send },

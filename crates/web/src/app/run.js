@@ -187,7 +187,7 @@ class RunPage {
       return made;
     };
     this.orders.replaceChildren();
-    if (this.isOwner && stoppable) this.orders.append(button("Stop", "stop"));
+    if (this.isOwner && stoppable) this.orders.append(button("Stop", "stop"), button("Stop now", "stop-now"));
     if (this.isOwner && paused) this.orders.append(button("Resume its conversation", "resume"));
   }
 

@@ -162,6 +162,10 @@ impl Channel for Page {
     }
 
     fn progress(&self, destination: &Destination, run: RunId, progress: &Progress) {
+        if matches!(progress, Progress::Doing(_)) {
+            // The page shows a run's own record.
+            return;
+        }
         self.show(&destination.conversation.chat, |scene| match progress {
             Progress::Delta(more) => {
                 let before = scene.growing.take().filter(|(of, _)| *of == run).map(|(_, text)| text);
@@ -177,7 +181,7 @@ impl Channel for Page {
                 scene.growing = None;
                 scene.changes += 1;
             }
-            Progress::Waiting => scene.changes += 1,
+            Progress::Waiting | Progress::Doing(_) => scene.changes += 1,
             Progress::Idle(_) => {
                 scene.growing = None;
                 scene.changes += 1;

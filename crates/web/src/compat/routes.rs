@@ -144,9 +144,11 @@ async fn whole(following: &mut Following, Head { id, .. }: Head) -> Result<Json<
         match following.next().await.map_err(Refused::from)? {
             Next::More(more) => words.push(more),
             Next::Over(seen) => {
-                let (object, choices) = ("chat.completion", vec![Choice::of(words.concat())]);
-                let created = seen.at.div_euclid(1_000);
-                return Ok(Json(Completion { id, object, created, model: MODEL, choices, usage: seen.used.into() }));
+                let words = words.concat();
+                let silent = words.trim().is_empty();
+                let (object, choices) = ("chat.completion", vec![Choice::of(words)]);
+                let (created, usage) = (seen.at.div_euclid(1_000), seen.used.into());
+                return Ok(Json(Completion { id, object, created, model: MODEL, choices, usage, silent }));
             }
             Next::Stopping => return Err(Fault::stopping()),
         }
@@ -156,7 +158,10 @@ async fn whole(following: &mut Following, Head { id, .. }: Head) -> Result<Json<
 /// What is told next.
 enum Turn {
     Begin,
-    Follow,
+    Follow {
+        /// Something was said.
+        spoken: bool,
+    },
     Done,
 }
 
@@ -166,20 +171,23 @@ fn streamed(
     tells_usage: bool,
 ) -> Sse<impl futures::Stream<Item = Result<Event, Infallible>>> {
     let steps = stream::unfold((following, head, Turn::Begin), move |(mut following, head, turn)| async move {
-        let chunk = |choices, usage: Option<Used>| {
+        let chunk = |choices, usage: Option<Used>, silent| {
             let usage = tells_usage.then(|| usage.map(Into::into));
             let (object, created) = ("chat.completion.chunk", head.created);
-            told(&Chunk { id: &head.id, object, created, model: MODEL, choices, usage })
+            told(&Chunk { id: &head.id, object, created, model: MODEL, choices, usage, silent })
         };
         let (events, turn) = match turn {
-            Turn::Begin => (vec![chunk(vec![Piece::begin()], None)], Turn::Follow),
+            Turn::Begin => (vec![chunk(vec![Piece::begin()], None, false)], Turn::Follow { spoken: false }),
             Turn::Done => return None,
-            Turn::Follow => match following.next().await {
-                Ok(Next::More(more)) => (vec![chunk(vec![Piece::words(more)], None)], Turn::Follow),
+            Turn::Follow { spoken } => match following.next().await {
+                Ok(Next::More(more)) => {
+                    let spoken = spoken || !more.trim().is_empty();
+                    (vec![chunk(vec![Piece::words(more)], None, false)], Turn::Follow { spoken })
+                }
                 Ok(Next::Over(seen)) => {
-                    let usage = tells_usage.then(|| chunk(Vec::new(), Some(seen.used)));
-                    let end =
-                        [Some(chunk(vec![Piece::end()], None)), usage, Some(Some(Event::default().data("[DONE]")))];
+                    let usage = tells_usage.then(|| chunk(Vec::new(), Some(seen.used), false));
+                    let last = chunk(vec![Piece::end()], None, !spoken);
+                    let end = [Some(last), usage, Some(Some(Event::default().data("[DONE]")))];
                     (end.into_iter().flatten().collect(), Turn::Done)
                 }
                 Ok(Next::Stopping) => (vec![told(&Fault::stopping().body())], Turn::Done),

@@ -22,6 +22,9 @@ pub(crate) struct Completion {
     pub(super) choices: Vec<Choice>,
     /// What it took.
     pub(super) usage: Usage,
+    /// Hob chose to say nothing: that is no answer that got lost.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) silent: bool,
 }
 
 /// What Hob says.
@@ -63,6 +66,9 @@ pub(super) struct Chunk<'a> {
     /// Outer none: nobody asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Option<Usage>>,
+    /// With the last piece: there were no words.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) silent: bool,
 }
 
 /// More of what Hob says.

@@ -14,6 +14,7 @@ use crate::door::judge::{Shown, judge};
 use crate::door::visitor::{COOKIE, Credential, Visitor, asked};
 use crate::door::{Door, LINK_HOLDS, PageRole, VISIT_HOLDS, hash, new_key};
 use crate::reply::Refused;
+use crate::serve::{Proven, Who};
 use hob_core::domain::secret::Secret;
 use hob_store::error::StoreError;
 use hob_store::web_door::{self, NewVisit};
@@ -106,7 +107,12 @@ pub(crate) struct LoginForm {
 
 /// `POST /login`: takes the link's secret, and gives a cookie for it. The link itself only shows a button, so that nobody
 /// logs in who merely looks where it leads.
-pub(crate) async fn enter(State(door): State<Door>, headers: HeaderMap, request: Request) -> Result<Response, Refused> {
+pub(crate) async fn enter(
+    State(door): State<Door>,
+    proven: Proven,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, Refused> {
     let form = tokio::time::timeout(FORM_TIMEOUT, Form::<LoginForm>::from_request(request, &())).await;
     let form = form.map_err(|_elapsed| Refused::Bad("the form did not come in time".to_owned()))?;
     let Form(form) = form.map_err(|error| Refused::Bad(format!("that is no login: {error}")))?;
@@ -129,6 +135,7 @@ pub(crate) async fn enter(State(door): State<Door>, headers: HeaderMap, request:
         tracing::warn!("web.refused: a login with a link that does not hold");
         return Ok(Redirect::to("/login?over").into_response());
     }
+    proven.is(Who::Link);
     tracing::info!("web.entered: somebody logged in by a link");
     Ok(with_cookie(Redirect::to("/").into_response(), &holding(&door, cookie.expose())))
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::door::judge::{Asked, Shown, judge};
 use crate::door::{Door, NOTED_EVERY, PageRole, VISIT_HOLDS, hash};
 use crate::reply::Refused;
-use crate::serve::Proven;
+use crate::serve::{Proven, Who};
 use hob_store::error::StoreError;
 use hob_store::web_door::{self, Held};
 use hob_store::{Statement, Tx};
@@ -145,9 +145,7 @@ impl Door {
         if !is_fresh && let Err(error) = store.write(Note { id: held.id, is_key, now }).await {
             tracing::warn!(%error, "a visit could not be noted");
         }
-        if let Some(proven) = parts.extensions.get::<Proven>() {
-            proven.is_so();
-        }
+        Proven::of(parts).is(if is_key { Who::Key(held.id) } else { Who::Visit(held.id) });
         Ok(Visitor {
             role: PageRole::named(&held.role),
             visit: (!is_key).then_some(held.id),

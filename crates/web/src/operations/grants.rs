@@ -12,6 +12,7 @@ use crate::door::visitor::{Owner, Visitor};
 use crate::operations::{ASKED, paged};
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
+use hob_agent::machine::approval::scope;
 use hob_core::domain::ids::GrantId;
 use hob_store::error::StoreError;
 use hob_store::operations::{self, HeldGrant};
@@ -75,7 +76,7 @@ pub(crate) async fn list(
         id: row.id.0,
         session: row.key,
         user: row.name,
-        tool: row.tool,
+        tool: scope::words(&row.tool).to_owned(),
         run: row.run.0,
         since: row.created_at,
     };

@@ -16,7 +16,7 @@ use hob_core::domain::ids::RunId;
 use hob_router::intake::orders::{Order, Ordered};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
-    OpenApiRouter::new().routes(routes!(stop)).routes(routes!(resume)).routes(routes!(answer))
+    OpenApiRouter::new().routes(routes!(stop)).routes(routes!(stop_now)).routes(routes!(resume)).routes(routes!(answer))
 }
 
 /// What came of an order.
@@ -41,7 +41,18 @@ impl Served {
 #[utoipa::path(post, path = "/api/runs/{run}/stop", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn stop(State(served): State<Arc<Served>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<Told>, Refused> {
-    served.order(run, Order::Stop).await
+    served.order(run, Order::Stop { at_once: false }).await
+}
+
+/// Ends a run, as `/stop now` does: what has an effect is cut off as well.
+#[utoipa::path(post, path = "/api/runs/{run}/stop-now", tag = "runs", params(("run" = i64, Path,)),
+    responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+async fn stop_now(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(run): Path<i64>,
+) -> Result<Json<Told>, Refused> {
+    served.order(run, Order::Stop { at_once: true }).await
 }
 
 /// Lets a run's conversation go on that was paused, as `/resume` does.

@@ -99,7 +99,7 @@ fn n8_seats_are_few_for_an_address_and_some_for_all() {
     let seats = Arc::new(Seats::new(bounds));
     let take = |address: &str| seats.take(address.parse().unwrap());
     let mut held = Vec::new();
-    for (address, is_free) in [
+    for (number, (address, is_free)) in (0..).zip([
         ("9.9.9.9", true),
         ("::ffff:9.9.9.9", true),
         ("9.9.9.9", false),
@@ -110,11 +110,11 @@ fn n8_seats_are_few_for_an_address_and_some_for_all() {
         ("8.8.8.8", false),
         ("127.0.0.1", true),
         ("::1", false),
-    ] {
+    ]) {
         let seat = take(address);
         assert_eq!(seat.is_some(), is_free, "{address}");
         // Whoever has shown who they are keeps their seat.
-        held.extend(seat.inspect(|seat| seat.held.proven.is_so()));
+        held.extend(seat.inspect(|seat| seat.held.proven.is(Who::Visit(number))));
     }
     drop(held.remove(0));
     assert!(take("8.8.8.8").is_some());
@@ -133,7 +133,36 @@ fn n8_a_few_addresses_that_hold_all_seats_keep_nobody_out() {
     // Those who have most give up first, again and again: it can be shown in peace who one is.
     let more: Vec<Seat> = (0..300).map(|number| take(&format!("9.9.9.{}", number % 3)).unwrap()).collect();
     assert!(!lives_here.held.lost.is_cancelled());
-    lives_here.held.proven.is_so();
+    lives_here.held.proven.is(Who::Visit(1));
     drop((crowd, more));
     assert_eq!(seats.taken.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn n8_who_has_shown_who_they_are_keeps_nobody_out_either() {
+    let bounds = Bounds { per_address: 6, remote: 12, local: 6, per_person: 2, ..Bounds::default() };
+    for (crowded, newcomer) in [
+        (vec!["127.0.0.1"; 6], "127.0.0.1"),
+        (vec!["9.9.9.1"; 6], "9.9.9.1"),
+        ([["9.9.9.1"; 6], ["9.9.9.2"; 6]].concat(), "8.8.8.8"),
+    ] {
+        let seats = Arc::new(Seats::new(bounds));
+        let take = |address: &str| seats.take(address.parse().unwrap());
+        let viewer: Vec<Seat> = crowded.iter().map(|address| take(address).unwrap()).collect();
+        viewer.iter().for_each(|seat| seat.held.proven.is(Who::Key(1)));
+        let owner = take(newcomer).unwrap();
+        owner.held.proven.is(Who::Visit(1));
+        // Whatever the key's holder opens after that, known or not, costs them their own.
+        let more: Vec<Seat> = (0..20)
+            .map(|number| {
+                let seat = take(newcomer).unwrap();
+                seat.held.proven.is(if number % 2 == 0 { Who::Key(1) } else { Who::Webhook("x".to_owned()) });
+                seat
+            })
+            .collect();
+        assert!(!owner.held.lost.is_cancelled(), "{crowded:?}");
+        let kept = viewer.iter().filter(|seat| !seat.held.lost.is_cancelled()).count();
+        assert!(kept >= 2, "a person keeps their share: {crowded:?}");
+        drop(more);
+    }
 }

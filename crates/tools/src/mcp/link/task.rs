@@ -6,12 +6,12 @@
 
 use std::time::Duration;
 
-use rmcp::model::{CallToolResult, ClientRequest, ContentBlock, CustomRequest, ErrorCode, JsonObject, ServerResult};
+use rmcp::model::{CallToolResult, ClientRequest, ContentBlock, CustomRequest, ErrorCode, ServerResult};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Value, json};
 
 use crate::mcp::error::McpError;
-use crate::mcp::link::Link;
+use crate::mcp::link::{Call, Link};
 use crate::mcp::said::Said;
 use hob_telemetry::tasks;
 
@@ -42,9 +42,12 @@ pub(super) fn tells_undone(result: &CallToolResult) -> bool {
 
 impl Link {
     /// Calls a tool as a task, and waits until that is over.
-    pub(super) async fn as_task(&self, tool: &str, arguments: JsonObject) -> Result<Said, McpError> {
-        let call = json!({ "name": tool, "arguments": arguments, "task": { "ttl": KEPT_MS } });
-        let mut created = self.ask("tools/call", call).await?;
+    pub(super) async fn as_task(&self, tool: &str, call: Call) -> Result<Said, McpError> {
+        let mut params = json!({ "name": tool, "arguments": call.arguments, "task": { "ttl": KEPT_MS } });
+        if !call.meta.is_empty() {
+            params["_meta"] = Value::Object(call.meta);
+        }
+        let mut created = self.ask("tools/call", params).await?;
         let mut task = created["task"].take();
         let id = task["taskId"].as_str().ok_or(McpError::Strange)?.to_owned();
         let mut open = OpenTask { peer: self.service.peer().clone(), id: Some(id.clone()) };

@@ -276,7 +276,7 @@ async fn n6_a_tool_that_changes_under_ones_hands_is_not_called() {
     world.says("s__change", json!({})).await;
     // One of the two is that there is something to watch.
     for _ in 0..2 {
-        tokio::time::timeout(Duration::from_secs(10), world.server().watch()).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(120), world.server().watch()).await.unwrap();
     }
     assert_eq!(world.shed.now().names(), ["s__echo", "s__new"]);
     let old = super::told(before.call(Invocation::trial(json!({}))).await);
@@ -304,7 +304,7 @@ async fn a_server_that_nobody_uses_is_ended() {
     assert_eq!(world.line(), "mcp s: ready, 12 tools");
     // The first word is that there is something to watch.
     for _ in 0..2 {
-        tokio::time::timeout(Duration::from_secs(10), world.server().watch()).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(120), world.server().watch()).await.unwrap();
     }
     assert_eq!(world.line(), "mcp s: idle, 12 tools");
     world.gone().await;

@@ -109,7 +109,7 @@ async fn listening(port: u16) -> Child {
     let up = async {
         while !lines.next_line().await.unwrap().unwrap_or_else(|| panic!("it ended")).contains("listening on port") {}
     };
-    tokio::time::timeout(Duration::from_secs(20), up).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(120), up).await.unwrap();
     tokio::spawn(async move { while lines.next_line().await.is_ok_and(|line| line.is_some()) {} });
     server
 }
