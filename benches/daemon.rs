@@ -1,35 +1,25 @@
-//! The daemon as a process: how soon it is ready, what it holds while idle, a turn over Telegram and a model server, what
-//! 10,000 schedules cost that are not due yet, what it costs to be on all four platforms at once, and how soon an edited config
-//! is gone by.
+//! The daemon as a process: what 10,000 schedules cost that are not due yet, and how soon an edited config is gone by.
 //!
-//! `cargo bench --bench daemon [-- turns|schedules|everywhere|reloads]`; the numbers and what they mean are in docs/performance.md.
+//! `cargo bench --bench daemon [-- schedules|reloads]`; the numbers and what they mean are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
 use std::io::{BufRead as _, BufReader};
-#[path = "../tests/email/servers.rs"]
-#[expect(dead_code, reason = "the mail servers' tests use more of them")]
-mod servers;
-
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use hob_core::domain::clock::{Clock, SystemClock};
 use hob_store::Store;
-use servers::Servers;
 use sqlx::Executor;
-use support::fake_discord::FakeDiscord;
 use support::fake_model::{FakeModel, Reply};
-use support::fake_slack::FakeSlack;
 use support::fake_telegram::FakeTelegram;
 use tokio::time::Instant;
 
 const OWNER: i64 = 7;
 const STARTS: usize = 10;
-const TURNS: usize = 200;
 const SCHEDULES: usize = 10_000;
 const RELOADS: usize = 50;
 /// Longer than the timer of the schedules sleeps.
@@ -121,28 +111,6 @@ impl Household {
     }
 }
 
-async fn turns(directory: &Path) {
-    let house = Household::new(&directory.join("turns")).await;
-    let ready = house.starts().await;
-    println!("from exec to the first poll: p50 {:?}  max {:?}", ready[STARTS / 2], ready[STARTS - 1]);
-    let (hob, _) = house.start().await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    println!("resident while idle: {} KiB", hob.resident_kib());
-    let mut took = Vec::new();
-    for turn in 1..=TURNS {
-        let begun = Instant::now();
-        house.telegram.say(OWNER, "What is there to be said about the garden today?");
-        house.telegram.until_sent(OWNER, turn).await;
-        took.push(begun.elapsed());
-        if turn == 1 {
-            println!("resident after a turn: {} KiB", hob.resident_kib());
-        }
-    }
-    took.sort_unstable();
-    println!("a turn over Telegram: p50 {:?}  p99 {:?}", took[TURNS / 2], took[TURNS * 99 / 100]);
-    println!("resident after {TURNS} turns: {} KiB", hob.resident_kib());
-}
-
 /// Has somebody make so many schedules, each due once a day, an hour from now and later.
 async fn make_schedules(house: &Household) {
     let hob = house.start().await.0;
@@ -180,44 +148,6 @@ async fn schedules(directory: &Path) {
     println!("resident while idle: {} KiB {} KiB", many.resident_kib(), none.resident_kib());
 }
 
-/// Idle on Telegram, Slack, Discord and in a mailbox.
-async fn everywhere(directory: &Path) {
-    let house = Household::new(&directory.join("everywhere")).await;
-    let (slack, discord, mail) = (FakeSlack::start().await, FakeDiscord::start().await, Servers::start());
-    let config = std::fs::read_to_string(&house.config).unwrap();
-    let more = format!(
-        "[slack]\nbot_token = '{}'\napp_token = '{}'\nowner_user_ids = ['U0OWNER']\napi_url = '{}'\n\
-         [discord]\nbot_token = '{}'\nowner_user_ids = [7]\napi_url = '{}'\n\
-         [email]\naddress = 'hob@home.example'\nimap_host = 'localhost'\nimap_port = {}\nimap_user = 'hob'\n\
-         imap_password = 'secret'\nsmtp_host = 'localhost'\nsmtp_port = {}\nca_file = '{}'\n\
-         allowed_addresses = ['ada@example.org']\nauthserv_ids = ['mx.home.example']\n",
-        FakeSlack::BOT_TOKEN,
-        FakeSlack::APP_TOKEN,
-        slack.api_url(),
-        FakeDiscord::TOKEN,
-        discord.api_url(),
-        mail.imap_port,
-        mail.smtp_port,
-        servers::files().join("localhost.crt").display()
-    );
-    std::fs::write(&house.config, config + &more).unwrap();
-    let (hob, _) = house.start().await;
-    slack.connected().await;
-    discord.until_identified(1).await;
-    house.telegram.say(OWNER, "Hello.");
-    house.telegram.until_sent(OWNER, 1).await;
-    // IDLE begins a little later than the others are there.
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    println!("on all four, resident: {} KiB", hob.resident_kib());
-    let before = hob.worked();
-    tokio::time::sleep(IDLE).await;
-    let share = (hob.worked() - before).as_secs_f64() / IDLE.as_secs_f64() * 100.0;
-    println!("on all four, idle for {IDLE:?}: {:?} on a processor, {share:.3} % of a core", hob.worked() - before);
-    println!("on all four, resident: {} KiB", hob.resident_kib());
-    house.telegram.say(OWNER, "/status");
-    println!("{}", house.telegram.until_sent(OWNER, 2).await[1]);
-}
-
 /// From an edit to the log's word that it is gone by, and what of that came after the file had settled.
 async fn reloads(directory: &Path) {
     let house = Household::new(&directory.join("reloads")).await;
@@ -252,16 +182,10 @@ fn main() {
     let runs = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let directory = tempfile::tempdir_in(std::env::current_dir().unwrap().join("target")).unwrap();
-    if runs("turns") {
-        runtime.block_on(turns(directory.path()));
-    }
     if runs("reloads") {
         runtime.block_on(reloads(directory.path()));
     }
     if runs("schedules") {
         runtime.block_on(schedules(directory.path()));
-    }
-    if runs("everywhere") {
-        runtime.block_on(everywhere(directory.path()));
     }
 }

@@ -1,7 +1,7 @@
 //! What the sandbox costs a command: `true` within the walls and without them, in turn; with a draft, and in a workspace of
-//! 200,000 files as well.
+//! 200,000 files as well. Before that, 10,000 changed files of a draft are looked at and kept.
 //!
-//! `cargo bench --bench sandbox`; the numbers and what they mean are in docs/performance.md.
+//! `cargo bench --bench sandbox`, or the files alone: `-- kept`; the numbers and what they mean are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
 use std::ffi::OsString;
@@ -10,13 +10,19 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use hob_core::domain::ids::{RunId, SessionKey, UserId};
+use hob_tools::changes::{DraftOf, Drafts, Which};
 use hob_tools::sandbox::probe::Question;
 use hob_tools::sandbox::spec::{Limits, Overlay, Reach};
 use hob_tools::sandbox::{Room, Sandbox};
+use hob_tools::workspace::Workspace;
+use jiff::Timestamp;
+use tempfile::TempDir;
 use tokio::time::Instant;
 
 const STARTS: usize = 200;
 const FILES: usize = 200_000;
+const CHANGED: usize = 10_000;
 
 fn took(vector: &[OsString], dir: &Path) -> Duration {
     let begun = Instant::now();
@@ -31,18 +37,54 @@ fn median(mut all: Vec<Duration>) -> Duration {
 }
 
 /// Fills a folder: a thousand files in each of its own.
-fn fill(dir: &Path) {
-    for number in 0..FILES {
+fn fill(dir: &Path, files: usize, text: &str) {
+    for number in 0..files {
         let folder = dir.join((number / 1_000).to_string());
         if number % 1_000 == 0 {
             fs::create_dir_all(&folder).unwrap();
         }
-        fs::write(folder.join(number.to_string()), "").unwrap();
+        fs::write(folder.join(number.to_string()), text).unwrap();
+    }
+}
+
+/// Keeps changed files, with a yes and without one.
+fn keep(dir: &Path) {
+    println!("{CHANGED} changed files:");
+    for (run, agreed) in [(1, true), (2, false)] {
+        let root = dir.join(format!("kept-{run}"));
+        fill(&root, CHANGED, "as it was\n");
+        let workspace = Workspace { root, read: Vec::new(), write: Vec::new() };
+        let now = Timestamp::UNIX_EPOCH;
+        let of = DraftOf { run: RunId(run), session: SessionKey("bench".into()), user: UserId(1), now };
+        let draft = Drafts::new(dir, &workspace).open(&of, &Which::Shared(0)).unwrap();
+        // As the kernel writes what is changed in an overlay.
+        fill(&draft.overlays()[0].upper, CHANGED, "as it became\n");
+        let begun = Instant::now();
+        let digest = agreed.then(|| draft.look().unwrap().digest());
+        let looked = begun.elapsed();
+        let kept = match &digest {
+            Some(digest) => draft.keep(digest, now),
+            None => draft.keep_all(now),
+        };
+        let (kept, all) = (kept.unwrap(), begun.elapsed());
+        assert_eq!((usize::try_from(kept.changes).unwrap(), kept.left_out.len()), (CHANGED, 0));
+        match digest {
+            Some(_) => println!("  looked at in {looked:?}, and kept as agreed in {:?}", all.saturating_sub(looked)),
+            None => println!("  kept at once in {all:?}"),
+        }
     }
 }
 
 fn main() {
     let dir = tempfile::tempdir().unwrap();
+    keep(dir.path());
+    if !std::env::args().any(|argument| argument == "kept") {
+        start(&dir);
+    }
+}
+
+/// Starts programs in turn.
+fn start(dir: &TempDir) {
     let at = |name: &str| dir.path().join(name);
     for name in ["workspace", "upper", "work", "temporary"] {
         fs::create_dir(at(name)).unwrap();
@@ -52,7 +94,7 @@ fn main() {
     let program = Path::new(env!("CARGO_BIN_EXE_hob"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let probed = |namespaces: bool| {
-        let question = Question { program, data_dir: dir.path(), reach: &reach, namespaces, path: None };
+        let question = Question { program, data_dir: dir.path(), config: None, reach: &reach, namespaces, path: None };
         runtime.block_on(Sandbox::probe(&question))
     };
     let (own, alone) = (probed(true), probed(false));
@@ -71,7 +113,7 @@ fn main() {
     }
     for files in [0, FILES] {
         if files > 0 {
-            fill(&root);
+            fill(&root, FILES, "");
         }
         println!("{STARTS} starts of each in turn, {files} files in the workspace:");
         let mut all: Vec<Vec<Duration>> = ways.iter().map(|_| Vec::new()).collect();

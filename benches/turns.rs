@@ -1,284 +1,313 @@
-//! How fast a turn is, from the message to its delivered answer, and how many fit into a second.
+//! What a turn costs a process: the table of docs/performance.md, of this build or of two side by side.
 //!
-//! `cargo bench --bench turns [-- latency|throughput|memory|telemetry|metrics]`; the numbers and what they mean are in docs/performance.md.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::disallowed_methods,
-    reason = "a benchmark speaks to a person and fails loudly"
-)]
+//! `cargo bench --bench turns [-- floor|start|plain|facts|lived-in|grown|crowd|everywhere] [--against PATH]`; what is counted
+//! exactly (statements, commits, bytes in the log) is in tests/costs.rs.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
-#[path = "turns/world.rs"]
-mod world;
+#[path = "../tests/support/mod.rs"]
+mod support;
 
-use std::collections::BTreeMap;
-use std::path::Path;
+#[path = "turns/household.rs"]
+mod household;
+
+#[path = "../tests/email/servers.rs"]
+#[expect(dead_code, reason = "the mail servers' tests use more of them")]
+mod servers;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use hob_store::Store;
-use hob_telemetry::Format;
-use hob_telemetry::otlp::Otlp;
-use sqlx::Executor;
+use household::{Household, OWNER, people};
+use servers::Servers;
+use sqlx::{Connection, Executor};
+use support::fake_discord::FakeDiscord;
+use support::fake_model::Reply;
+use support::fake_slack::FakeSlack;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use world::World;
+/// Starts of each build; the middle one counts.
+const STARTS: usize = 11;
+/// Turns that are measured.
+const TURNS: usize = 200;
+/// Messages of the grown chat.
+const MESSAGES: usize = 10_000;
+const MEMORIES: usize = 100_000;
+/// Turns of each of the hundred people.
+const TURNS_EACH: usize = 30;
+/// So long a process is left alone until it is idle.
+const SETTLE: Duration = Duration::from_secs(5);
+const MINUTE: Duration = Duration::from_secs(60);
 
-fn percentile(sorted: &[Duration], share: f64) -> Duration {
-    sorted[((sorted.len() - 1) as f64 * share).round() as usize]
+/// A build to measure, and the folder for its households.
+struct Build {
+    binary: PathBuf,
+    folder: PathBuf,
 }
 
-fn resident_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
-
-/// A turn at 10, 1,000 and 10,000 messages in the session.
-async fn latency(directory: &Path) {
-    let world = World::open(directory).await;
-    let mut messages = 0;
-    for at in [10, 1_000, 10_000] {
-        while messages < at {
-            world.turn("one").await;
-            messages += 2;
-        }
-        let mut took = Vec::new();
-        for _ in 0..300 {
-            took.push(world.turn("one").await);
-            messages += 2;
-        }
-        took.sort_unstable();
-        println!("latency at {at:>6} messages: p50 {:?}  p99 {:?}", percentile(&took, 0.5), percentile(&took, 0.99));
+impl Build {
+    async fn household(&self, name: &str, more: &str) -> Household {
+        Household::new(&self.binary, &self.folder.join(name), more).await
     }
-    world.store.close().await;
 }
 
-/// Sequential commits on the same disk in the same run, for comparison.
-async fn raw_commits(directory: &Path) -> f64 {
-    let mut connection = Store::raw(&directory.join("raw.db")).await.unwrap();
-    connection.execute("CREATE TABLE t (x INTEGER) STRICT").await.unwrap();
+/// What was measured of one build: names, with their unit, and numbers.
+type Measured = Vec<(&'static str, f64)>;
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+fn middle(mut numbers: Vec<Duration>) -> f64 {
+    numbers.sort_unstable();
+    millis(numbers[numbers.len() / 2])
+}
+
+/// From exec to the first poll, of a household that is there.
+async fn start(build: &Build) -> Measured {
+    let household = build.household("start", "").await;
+    drop(household.start().await);
+    let mut took = Vec::new();
+    for _ in 0..STARTS {
+        took.push(household.start().await.1);
+    }
+    vec![("exec to the first poll, ms", middle(took))]
+}
+
+/// Turns of a household that has settled, each named by its kind.
+async fn turns_of(household: &Household, names: [&'static str; 4]) -> Measured {
+    let (process, _) = household.start().await;
+    measured_turns(household, &process, names).await
+}
+
+async fn measured_turns(household: &Household, process: &household::Process, names: [&'static str; 4]) -> Measured {
+    household.turns(20).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let before = process.spent();
+    let took = household.turns(TURNS).await;
+    let spent = process.spent().each_since(before, TURNS);
+    let numbers = [middle(took), spent.cpu_ms, spent.switches, spent.written_kb];
+    names.into_iter().zip(numbers).collect()
+}
+
+/// A plain "hi" of the owner's, one fact known; and the memory of it.
+async fn plain(build: &Build) -> Measured {
+    let household = build.household("plain", "").await;
+    let (process, _) = household.start().await;
+    tokio::time::sleep(SETTLE).await;
+    let idle = process.private_mb();
+    household.model.reply(remembered(1));
+    household.say(OWNER, "Remember what stands on the shelf.").await;
+    let names = ["\"hi\", ms", "\"hi\", CPU ms", "\"hi\", switches of thread", "\"hi\", KB to the disk"];
+    let mut measured = measured_turns(&household, &process, names).await;
+    household.turns(1_000 - TURNS - 21).await;
+    measured.extend([("private memory, idle, MB", idle), ("after 1,000 turns, MB", process.private_mb())]);
+    measured
+}
+
+/// A reply that has so many facts remembered.
+fn remembered(facts: usize) -> Reply {
+    let facts: Vec<String> = (0..facts)
+        .map(|at| format!(r#"{{"category":"kitchen","key":"shelf {at}","value":"jar number {at}"}}"#))
+        .collect();
+    let calls: Vec<(&str, &str)> = facts.iter().map(|fact| ("remember_fact", fact.as_str())).collect();
+    Reply::calls(&calls)
+}
+
+/// With eighty facts known.
+async fn facts(build: &Build) -> Measured {
+    let household = build.household("facts", "").await;
+    let (process, _) = household.start().await;
+    household.model.reply(remembered(80));
+    household.say(OWNER, "Remember what stands on the shelves.").await;
+    let names = ["80 facts, ms", "80 facts, CPU ms", "80 facts, switches", "80 facts, KB"];
+    measured_turns(&household, &process, names).await
+}
+
+/// Facts, skills, an embedding, a schedule, and two people.
+async fn lived_in(build: &Build) -> Measured {
+    let model = std::env::current_dir().unwrap().join("target/embedding-model");
+    assert!(model.join("model.safetensors").is_file(), "scripts/embedding-model puts it there");
+    let more = format!("[memory.embedding]\npath = \"{}\"\n", model.display());
+    let household = build.household("lived-in", &more).await;
+    let (process, _) = household.start().await;
+    household.model.reply(remembered(80));
+    household.say(OWNER, "Remember what stands on the shelves.").await;
+    let yearly = r#"{"action": "create", "when": "every year on 1 January at 9:00", "task": "Water the plants."}"#;
+    household.model.reply(Reply::call("schedule", yearly));
+    household.say(OWNER, "Remind me of the plants.").await;
+    for at in 0..50 {
+        household.say(1_000, &format!("The train number {at} leaves at noon.")).await;
+        household.say(OWNER, &format!("The hen number {at} has laid an egg.")).await;
+    }
+    let names = ["lived in, ms", "lived in, CPU ms", "lived in, switches", "lived in, KB"];
+    let mut measured = measured_turns(&household, &process, names).await;
+    measured.push(("lived in, private memory, MB", process.private_mb()));
+    measured
+}
+
+/// After ten thousand messages in the chat, and with a hundred thousand memories.
+async fn grown(build: &Build) -> Measured {
+    let household = build.household("grown", "").await;
+    let (process, _) = household.start().await;
+    household.turns(MESSAGES / 2).await;
+    drop(process);
+    let mut lines = String::new();
+    for at in 0..MEMORIES {
+        let line = serde_json::json!({
+            "kind": "memory",
+            "scope": {"person": {"name": "Owner", "identities": [format!("telegram:{OWNER}")]}},
+            "episode": at / 12,
+            "speaker": "Owner",
+            "text": format!("hi from shelf {at}"),
+            "origin": "import",
+            "importance": 0.3,
+            "at": "2026-01-01T00:00:00Z",
+        });
+        writeln!(lines, "{line}").unwrap();
+    }
+    std::fs::write(household.path("memories.jsonl"), lines).unwrap();
+    household.run(&["memory", "import", &household.path("memories.jsonl").display().to_string()]);
+    turns_of(&household, ["grown, ms", "grown, CPU ms", "grown, switches", "grown, KB"]).await
+}
+
+/// A hundred people at once.
+async fn crowd(build: &Build) -> Measured {
+    let household = Arc::new(build.household("crowd", "").await);
+    people().for_each(|person| household.telegram.person(person));
+    let (_process, _) = household.start().await;
+    household.turns(20).await;
+    let round = |turns: usize| {
+        let household = Arc::clone(&household);
+        async move {
+            let talk = |person| {
+                let household = &household;
+                async move {
+                    for _ in 0..turns {
+                        household.turn(person).await;
+                    }
+                }
+            };
+            futures::future::join_all(people().map(talk)).await;
+        }
+    };
+    round(2).await;
     let begun = Instant::now();
-    let count = 3_000;
-    for _ in 0..count {
+    round(TURNS_EACH).await;
+    let turns = people().count() * TURNS_EACH;
+    vec![("100 people at once, turns a second", turns as f64 / begun.elapsed().as_secs_f64())]
+}
+
+/// Idle on Telegram, Slack, Discord and in a mailbox.
+async fn everywhere(build: &Build) -> Measured {
+    let (slack, discord, mail) = (FakeSlack::start().await, FakeDiscord::start().await, Servers::start());
+    let more = format!(
+        "[slack]\nbot_token = '{}'\napp_token = '{}'\nowner_user_ids = ['U0OWNER']\napi_url = '{}'\n\
+         [discord]\nbot_token = '{}'\nowner_user_ids = [7]\napi_url = '{}'\n\
+         [email]\naddress = 'hob@home.example'\nimap_host = 'localhost'\nimap_port = {}\nimap_user = 'hob'\n\
+         imap_password = 'secret'\nsmtp_host = 'localhost'\nsmtp_port = {}\nca_file = '{}'\n\
+         allowed_addresses = ['ada@example.org']\nauthserv_ids = ['mx.home.example']\n",
+        FakeSlack::BOT_TOKEN,
+        FakeSlack::APP_TOKEN,
+        slack.api_url(),
+        FakeDiscord::TOKEN,
+        discord.api_url(),
+        mail.imap_port,
+        mail.smtp_port,
+        servers::files().join("localhost.crt").display()
+    );
+    let household = build.household("everywhere", &more).await;
+    let (process, _) = household.start().await;
+    slack.connected().await;
+    discord.until_identified(1).await;
+    household.turn(OWNER).await;
+    // IDLE begins a little later than the others are there.
+    tokio::time::sleep(SETTLE).await;
+    let before = process.spent();
+    tokio::time::sleep(MINUTE).await;
+    let idle = process.spent().each_since(before, 1);
+    vec![
+        ("on all four, private memory, MB", process.private_mb()),
+        ("on all four, idle for a minute, CPU ms", idle.cpu_ms),
+        ("on all four, idle for a minute, switches", idle.switches),
+    ]
+}
+
+/// What a commit and a statement cost without Hob: a turn cannot be cheaper than its number of each.
+async fn floor(folder: &Path) {
+    let mut connection = Store::raw(&folder.join("raw.db")).await.unwrap();
+    connection.execute("CREATE TABLE t (x INTEGER) STRICT").await.unwrap();
+    let (commits, statements) = (1_000, 10_000);
+    let begun = Instant::now();
+    for _ in 0..commits {
         connection.execute("INSERT INTO t VALUES (1)").await.unwrap();
     }
-    f64::from(count) / begun.elapsed().as_secs_f64()
-}
-
-/// Turns per second with 1 to 1,000 sessions talking at once.
-async fn throughput(directory: &Path) {
-    println!("raw sequential commits, synchronous=FULL: {:.0}/s", raw_commits(directory).await);
-    let world = Arc::new(World::open(directory).await);
-    for sessions in [1_usize, 10, 100, 1_000] {
-        let turns = (4_000 / sessions).max(4);
-        let begun = Instant::now();
-        let talking: Vec<_> = (0..sessions)
-            .map(|index| {
-                let world = Arc::clone(&world);
-                tokio::spawn(async move {
-                    let chat = format!("{sessions}-{index}");
-                    let mut took = Vec::new();
-                    for _ in 0..turns {
-                        took.push(world.turn(&chat).await);
-                    }
-                    took
-                })
-            })
-            .collect();
-        let mut took = Vec::new();
-        for talk in talking {
-            took.extend(talk.await.unwrap());
-        }
-        let rate = (sessions * turns) as f64 / begun.elapsed().as_secs_f64();
-        took.sort_unstable();
-        println!(
-            "{sessions:>5} sessions: {rate:>6.0} turns/s  p50 {:?}  p99 {:?}",
-            percentile(&took, 0.5),
-            percentile(&took, 0.99)
-        );
-    }
-    world.store.close().await;
-}
-
-/// Resident memory over 10,000 turns.
-async fn memory(directory: &Path) {
-    let world = World::open(directory).await;
-    for turn in 0..=11_000 {
-        if turn == 1_000 || turn == 11_000 {
-            println!("resident after {turn:>6} turns: {} KiB", resident_kib());
-        }
-        world.turn("one").await;
-    }
-    world.store.close().await;
-}
-
-/// How a process of the comparison is watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Watched {
-    /// Not at all: no log either.
-    Not,
-    /// By the log alone, as a daemon that configures nothing.
-    Log,
-    /// By the log and a collector of traces.
-    Traces,
-}
-
-/// Turns per second of 10 sessions in a process of its own, which is watched like this.
-async fn one(directory: &Path, watched: Watched, collector: Option<String>) {
-    let sink = hob_telemetry::Sink::File(Path::new("/dev/null"));
-    let exporting = match (watched, collector) {
-        (Watched::Traces, Some(endpoint)) => {
-            let otlp = Otlp {
-                endpoint,
-                headers: Vec::new(),
-                service_name: "bench".to_owned(),
-                sample_ratio: 1.0,
-                content: false,
-                client: hob_http::direct_client(Duration::from_secs(5)).unwrap(),
-            };
-            Some(hob_telemetry::start_traced(sink, Format::Text, "info", otlp).unwrap().begin())
-        }
-        (Watched::Log | Watched::Traces, _) => {
-            hob_telemetry::start(sink, Format::Text, "info").unwrap();
-            None
-        }
-        (Watched::Not, _) => None,
-    };
-    let world = Arc::new(World::open(directory).await);
-    let (sessions, turns) = (10, 300);
+    let commit = begun.elapsed() / commits;
     let begun = Instant::now();
-    let talking: Vec<_> = (0..sessions)
-        .map(|index| {
-            let world = Arc::clone(&world);
-            tokio::spawn(async move {
-                for _ in 0..turns {
-                    world.turn(&index.to_string()).await;
-                }
-            })
-        })
-        .collect();
-    for talk in talking {
-        talk.await.unwrap();
+    for _ in 0..statements {
+        sqlx::query("SELECT 1").fetch_one(&mut connection).await.unwrap();
     }
-    let rate = f64::from(sessions * turns) / begun.elapsed().as_secs_f64();
-    world.store.close().await;
-    if let Some(exporting) = exporting {
-        exporting.end(Duration::from_secs(5)).await;
-    }
-    println!("{rate}");
+    println!("floor: a commit {commit:?}, a statement handed over and back {:?}", begun.elapsed() / statements);
+    connection.close().await.unwrap();
 }
 
-/// A collector that takes everything at once.
-async fn collector() -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let routes = axum::Router::new().fallback(|_: axum::body::Bytes| async { axum::http::StatusCode::OK });
-    tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
-    address
+/// A line for each number, the builds beside each other.
+fn table(all: &[Measured]) {
+    for (at, (name, first)) in all[0].iter().enumerate() {
+        let others: String = all[1..].iter().fold(String::new(), |mut line, other| {
+            let (_, number) = other[at];
+            write!(line, " {number:>9.2} | {:>5.2} × |", first / number).unwrap();
+            line
+        });
+        println!("| {name:<42} | {first:>9.2} |{others}");
+    }
 }
 
-/// What watching costs: the same turns in processes that are watched differently, by turns, seven rounds.
-async fn watching() {
-    let address = collector().await;
-    let kinds = [("not", "no log"), ("log", "telemetry off"), ("traces", "telemetry on")];
-    let mut rates: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for _ in 0..7 {
-        for (kind, _) in kinds {
-            let mut child = tokio::process::Command::new(std::env::current_exe().unwrap());
-            let output = child.args(["one", kind, &address]).output().await.unwrap();
-            let rate = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
-            rates.entry(kind).or_default().push(rate);
+/// Measures all builds in turns, and tells of it.
+macro_rules! measure {
+    ($wanted:expr, $builds:expr, $($name:literal => $scenario:ident),+ $(,)?) => {$(
+        if $wanted.as_deref().is_none_or(|wanted| wanted == $name) {
+            let mut all = Vec::new();
+            for build in $builds {
+                all.push($scenario(build).await);
+            }
+            table(&all);
         }
-    }
-    let median = |kind: &str| {
-        let mut all = rates[kind].clone();
-        all.sort_by(f64::total_cmp);
-        all[all.len() / 2]
-    };
-    for (kind, told) in kinds {
-        println!("{told:>14}: {:>6.0} turns/s (median of 7)", median(kind));
-    }
-    println!("off / no log: {:.3}   on / off: {:.3}", median("log") / median("not"), median("traces") / median("log"));
+    )+};
 }
 
-/// How long `/metrics` takes with 20,000 turns in the database.
-async fn scrape(directory: &Path) {
-    let world = Arc::new(World::open(directory).await);
-    let talking: Vec<_> = (0..100)
-        .map(|index| {
-            let world = Arc::clone(&world);
-            tokio::spawn(async move {
-                for _ in 0..200 {
-                    world.turn(&index.to_string()).await;
-                }
-            })
-        })
-        .collect();
-    for talk in talking {
-        talk.await.unwrap();
-    }
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}/metrics", listener.local_addr().unwrap());
-    let stop = CancellationToken::new();
-    let routes = hob_web::health::routes(Arc::clone(&world.router));
-    let served = tokio::spawn(hob_web::serve::serve(listener, routes, stop.clone()));
-    let client = hob_http::direct_client(Duration::from_secs(5)).unwrap();
-    let (mut took, mut bytes) = (Vec::new(), 0);
-    for _ in 0..500 {
-        let begun = Instant::now();
-        bytes = client.get(&address).send().await.unwrap().text().await.unwrap().len();
-        took.push(begun.elapsed());
-    }
-    took.sort_unstable();
-    println!(
-        "/metrics after 20,000 turns: {bytes} bytes  p50 {:?}  p99 {:?}",
-        percentile(&took, 0.5),
-        percentile(&took, 0.99)
-    );
-    stop.cancel();
-    served.await.unwrap();
-    world.store.close().await;
+/// What is named on the command line: the scenario, and the other binary.
+fn arguments() -> (Option<String>, Option<PathBuf>) {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let against = arguments.iter().position(|argument| argument == "--against");
+    let other = against.and_then(|at| arguments.get(at + 1)).map(|path| std::fs::canonicalize(path).unwrap());
+    let wanted =
+        arguments.iter().enumerate().find(|(at, _)| against.is_none_or(|named| *at != named && *at != named + 1));
+    (wanted.map(|(_, name)| name.clone()), other)
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let runs = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let (wanted, other) = arguments();
     // On the disk the daemon would use, not in a memory file system.
-    let directory = |name: &str| {
-        let path = std::env::current_dir().unwrap().join("target/bench").join(name);
-        if path.exists() {
-            std::fs::remove_dir_all(&path).unwrap();
+    let folder = tempfile::tempdir_in(std::env::current_dir().unwrap().join("target")).unwrap();
+    let binaries = [Some(PathBuf::from(env!("CARGO_BIN_EXE_hob"))), other].into_iter().flatten();
+    let builds: Vec<Build> =
+        binaries.enumerate().map(|(at, binary)| Build { binary, folder: folder.path().join(at.to_string()) }).collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        if wanted.as_deref().is_none_or(|wanted| wanted == "floor") {
+            floor(folder.path()).await;
         }
-        std::fs::create_dir_all(&path).unwrap();
-        path
-    };
-    if let [mode, kind, address] = arguments.as_slice()
-        && mode == "one"
-    {
-        let watched = match kind.as_str() {
-            "not" => Watched::Not,
-            "log" => Watched::Log,
-            _ => Watched::Traces,
-        };
-        return runtime.block_on(one(&directory("one"), watched, Some(address.clone())));
-    }
-    if runs("telemetry") {
-        runtime.block_on(watching());
-    }
-    if runs("metrics") {
-        runtime.block_on(scrape(&directory("metrics")));
-    }
-    if runs("latency") {
-        runtime.block_on(latency(&directory("latency")));
-    }
-    if runs("throughput") {
-        runtime.block_on(throughput(&directory("throughput")));
-    }
-    if runs("memory") {
-        runtime.block_on(memory(&directory("memory")));
-    }
+        measure!(wanted, &builds,
+            "start" => start,
+            "plain" => plain,
+            "facts" => facts,
+            "lived-in" => lived_in,
+            "grown" => grown,
+            "crowd" => crowd,
+            "everywhere" => everywhere,
+        );
+    });
 }
