@@ -8,7 +8,11 @@ mod support;
 
 use std::collections::BTreeMap;
 
+use hob_store::Store;
+use sqlx::Connection;
+
 use crate::support::fake_model::Reply;
+use crate::support::fake_telegram::world::Post;
 use crate::support::house::{House, OWNER};
 
 /// Statements are told by sqlx, one event each, without their values.
@@ -50,14 +54,41 @@ fn log_file_bytes(house: &House) -> u64 {
     std::fs::metadata(house.path("data/hob.db-wal")).map_or(0, |file| file.len())
 }
 
+/// Who is in the house's group.
+const HALL: i64 = -100_123;
+
+/// From where on a cost is counted.
+struct Since {
+    log: usize,
+    wal: u64,
+    delivered: usize,
+}
+
+impl Since {
+    fn now(house: &mut House) -> Self {
+        let log = house.hob().log();
+        let delivered = log.matches("outbox.delivered").count();
+        Self { log: log.len(), wal: log_file_bytes(house), delivered }
+    }
+
+    /// What was done until so many more messages are recorded as delivered, and all that was said is taken in.
+    async fn until_delivered(self, house: &mut House, messages: usize) -> Cost {
+        house.recorded(self.delivered + messages).await;
+        house.acknowledged().await;
+        self.until_now(house)
+    }
+
+    fn until_now(self, house: &mut House) -> Cost {
+        let log_bytes = log_file_bytes(house) - self.wal;
+        Cost { statements: since(&house.hob().log(), self.log), log_bytes }
+    }
+}
+
 /// A turn of the owner's, from a quiet moment to the next.
 async fn turn(house: &mut House, text: &str) -> Cost {
-    let (from, wal) = (house.hob().log().len(), log_file_bytes(house));
-    let delivered = house.hob().log().matches("outbox.delivered").count();
+    let since = Since::now(house);
     house.ask(OWNER, text, Reply::text("Hello.")).await;
-    house.recorded(delivered + 1).await;
-    house.acknowledged().await;
-    Cost { statements: since(&house.hob().log(), from), log_bytes: log_file_bytes(house) - wal }
+    since.until_delivered(house, 1).await
 }
 
 /// What one turn may cost. It is exact: who needs more raises it here and says why, and who needs less lowers it.
@@ -75,7 +106,12 @@ impl Cost {
 
 /// A house in which some turns have been taken, so that nothing is done for the first time.
 async fn house() -> House {
-    let mut house = House::with(COUNTED).await;
+    house_with("").await
+}
+
+async fn house_with(settings: &str) -> House {
+    let mut house = House::with(&format!("{COUNTED}\n{settings}")).await;
+    house.telegram.group(HALL, &[]);
     house.start().await;
     for _ in 0..3 {
         turn(&mut house, "hi").await;
@@ -87,9 +123,9 @@ async fn house() -> House {
 async fn n17_a_plain_hi() {
     let mut house = house().await;
     let cost = turn(&mut house, "hi").await;
-    assert_eq!(cost.count(), Count { statements: 35, commits: 4 }, "{cost:#?}");
-    // 57 pages of 4 KiB with their headers, give or take a tenth: which rows share a page is chance.
-    assert!((211_000..=259_000).contains(&cost.log_bytes), "{cost:#?}");
+    assert_eq!(cost.count(), Count { statements: 30, commits: 3 }, "{cost:#?}");
+    // 55 pages of 1 KiB with their headers, give or take a tenth: which rows share a page is chance.
+    assert!((51_000..=63_000).contains(&cost.log_bytes), "{cost:#?}");
 }
 
 #[tokio::test]
@@ -104,5 +140,118 @@ async fn n17_the_same_with_eighty_facts() {
     let cost = turn(&mut house, "hi").await;
     // Four more than without: what was recalled is kept, all of it at once, and what was said before the eighty calls is out of the
     // window by now, so that recall looks at it in three.
-    assert_eq!(cost.count(), Count { statements: 39, commits: 4 }, "{cost:#?}");
+    assert_eq!(cost.count(), Count { statements: 34, commits: 3 }, "{cost:#?}");
+}
+
+/// What was said before is looked at by an index, however much it is.
+#[tokio::test]
+async fn n17_the_same_after_ten_thousand_messages() {
+    let mut house = house().await;
+    house.stop().await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let much = r#"
+        UPDATE sessions SET last_ordinal = last_ordinal + 10000 WHERE id = 1;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+        INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, at, tokens)
+        SELECT 1, (SELECT max(ordinal) FROM messages) + i, 1, 'user', 1, '{"role":"user","text":"shelf ' || i || '"}',
+               'shelf ' || i, unixepoch() * 1000, 5 FROM n;
+        INSERT INTO episodes (scope, session_id, began_at, ended_at, turns)
+        SELECT scope, session_id, 0, 0, 10000 FROM episodes LIMIT 1;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+        INSERT INTO memories (episode_id, place, scope, speaker, user_id, text, origin, importance, at)
+        SELECT (SELECT max(id) FROM episodes), i, (SELECT scope FROM episodes LIMIT 1), 'Owner', 1, 'shelf ' || i, 'owner', 0.3, i
+        FROM n"#;
+    sqlx::raw_sql(much).execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    house.start().await;
+    for _ in 0..2 {
+        turn(&mut house, "hi").await;
+    }
+    let cost = turn(&mut house, "hi").await;
+    // Three more: recall looks at what stands around what it found.
+    assert_eq!(cost.count(), Count { statements: 33, commits: 3 }, "{cost:#?}");
+}
+
+#[tokio::test]
+async fn n17_one_tool_call() {
+    let mut house = house().await;
+    house.model.reply(Reply::call("current_time", "{}"));
+    let cost = turn(&mut house, "what time is it?").await;
+    assert_eq!(cost.count(), Count { statements: 50, commits: 5 }, "{cost:#?}");
+}
+
+#[tokio::test]
+async fn n17_a_question_answered() {
+    let mut house = house().await;
+    let since = Since::now(&mut house);
+    house.ask(OWNER, "Paint it", Reply::call("ask_human", r#"{"question": "Red or blue?"}"#)).await;
+    house.ask(OWNER, "red", Reply::text("Red it is.")).await;
+    let cost = since.until_delivered(&mut house, 2).await;
+    // Two turns, and the buttons taken away in between: beside the run, so that some commits are made together, or not.
+    assert!(cost.total() <= 100 && cost.commits() <= 12, "{cost:#?}");
+}
+
+#[tokio::test]
+async fn n17_an_approval_pressed() {
+    let pay = "[tools.pay]\nsandbox = false\ntrusted_output = true\ndescription = 'Pays.'\ncommand = ['/bin/true']\napproval = 'ask'";
+    let mut house = house_with(pay).await;
+    let since = Since::now(&mut house);
+    house.ask(OWNER, "Pay Ben", Reply::call("pay", "{}")).await;
+    house.model.reply(Reply::text("Ben will be glad."));
+    house.press(OWNER, "approve");
+    house.told(OWNER, 5).await;
+    let cost = since.until_delivered(&mut house, 2).await;
+    assert!(cost.total() <= 100 && cost.commits() <= 12, "{cost:#?}");
+}
+
+#[tokio::test]
+async fn n17_what_a_group_says_and_not_to_hob() {
+    let mut house = house().await;
+    let mut cost = Cost::default();
+    // The first makes a conversation of it.
+    for _ in 0..2 {
+        let since = Since::now(&mut house);
+        house.telegram.post(Post::new(HALL, OWNER, "Who has the key?"));
+        house.acknowledged().await;
+        cost = since.until_now(&mut house);
+    }
+    assert_eq!(cost.count(), Count { statements: 7, commits: 1 }, "{cost:#?}");
+}
+
+#[tokio::test]
+async fn n17_a_schedule_begins() {
+    let mut house = house().await;
+    let arguments = r#"{"action": "create", "when": "every year on 1 January at 9:00", "task": "Water the plants."}"#;
+    house.model.reply(Reply::call("schedule", arguments));
+    turn(&mut house, "Remind me").await;
+    let since = Since::now(&mut house);
+    house.model.reply(Reply::text("The plants are thirsty."));
+    house.say(OWNER, "/schedules run 1");
+    let cost = since.until_delivered(&mut house, 2).await;
+    // What is said of it goes out beside the run, so that some commits are made together, or not.
+    assert!(cost.total() <= 71 && cost.commits() <= 9, "{cost:#?}");
+}
+
+#[tokio::test]
+async fn n17_a_reload() {
+    let mut house = house().await;
+    let since = Since::now(&mut house);
+    house.configure(&format!("{COUNTED}\n[agent]\niterations_max = 7"));
+    house.hob().until_logged("config.reloaded", 1).await;
+    let cost = since.until_now(&mut house);
+    // Looks at what is stored, some of them after it is told; nothing is written.
+    assert!(cost.total() <= 15 && cost.log_bytes == 0, "{cost:#?}");
+}
+
+/// An idle house prolongs nothing and looks at nothing but whether something is due.
+#[tokio::test]
+async fn n17_an_idle_house() {
+    let mut house = House::with(&format!("{COUNTED}\nheartbeat_secs = 1\nreconcile_secs = 1")).await;
+    house.start().await;
+    turn(&mut house, "hi").await;
+    let since = Since::now(&mut house);
+    house.hob().until_logged("agent_run.reconcile", 3).await;
+    let cost = since.until_now(&mut house);
+    assert_eq!(cost.commits(), 0, "{cost:#?}");
+    assert_eq!(cost.log_bytes, 0, "{cost:#?}");
 }

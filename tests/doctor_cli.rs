@@ -237,7 +237,11 @@ async fn n12_systemd_hears_that_hob_is_ready_lives_and_stops() {
     let mut hob = Hob::start(command);
     systemd.until("READY=1").await;
     assert!(house.telegram.look(|world| world.called("getUpdates")) >= 1, "ready after the first poll");
-    assert!(systemd.heard.iter().any(|line| line == "STATUS=telegram: connected; idle"), "{:?}", systemd.heard);
+    assert!(
+        systemd.heard.iter().any(|line| line == "STATUS=telegram: connected; terminal: connected; idle"),
+        "{:?}",
+        systemd.heard
+    );
     systemd.until("WATCHDOG=1").await;
     hob.signal(Signal::TERM);
     systemd.until("STOPPING=1").await;

@@ -11,7 +11,7 @@ use std::process::{Output, Stdio};
 use serde_json::json;
 use support::fake_model::{FakeModel, Reply};
 use support::fake_telegram::FakeTelegram;
-use support::process::{PATIENCE, hob, within};
+use support::process::{Hob, PATIENCE, hob, within};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
@@ -269,8 +269,32 @@ async fn a_script_sets_hob_up_and_is_told_what_is_missing() {
     assert!(told.contains(&format!("Telegram: connected as @{}", FakeTelegram::BOT_NAME)), "{told}");
     assert!(!told.contains(KEY) && !told.contains(FakeTelegram::TOKEN), "{told}");
     assert!(house.config().contains("owner_user_ids = [7]"), "{}", house.config());
+    assert!(house.config().contains("[backup]\nevery_hours = 24"), "{}", house.config());
     let check = within("check", hob(house.home.path(), &["--config", "hob/config.toml", "config", "check"]).output());
     assert!(check.await.unwrap().status.success());
+}
+
+#[tokio::test]
+async fn n12_a_house_that_was_set_up_is_backed_up_unless_its_config_says_otherwise() {
+    let house = House::new().await;
+    house.tells_the_time();
+    let key = house.file("key", KEY);
+    std::fs::create_dir(house.path("hob")).unwrap();
+    std::fs::write(house.path("hob/config.toml"), "[backup]\nevery_hours = 0\n").unwrap();
+    let flags = ["--non-interactive", "--provider", "openai_compatible", "--model", "fake", "--service", "none"];
+    let done = house.runs(&[flags.as_slice(), &["--api-key-file", &key]].concat()).await;
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(house.config().contains("every_hours = 0"), "{}", house.config());
+
+    let house = House::new().await;
+    house.tells_the_time();
+    let (key, token) = (house.file("key", KEY), house.file("token", FakeTelegram::TOKEN));
+    let more = ["--api-key-file", &key, "--telegram-token-file", &token, "--owner-telegram-id", "7"];
+    let done = house.runs(&[flags.as_slice(), &more].concat()).await;
+    let told = String::from_utf8(done.stdout).unwrap();
+    assert!(told.contains("a backup is made each day, and seven are kept"), "{told}");
+    let mut hob = Hob::start(hob(house.home.path(), &["--config", "hob/config.toml", "run"]));
+    hob.until_log("backup.made").await;
 }
 
 #[tokio::test]

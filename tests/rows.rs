@@ -10,31 +10,65 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hob_config::environment::Environment;
+use sha2::{Digest, Sha256};
 
 /// Where rows are proven.
 const ROOMS: [&str; 3] = ["crates", "src", "tests"];
 
-/// A row: its id and its words.
-type Row = (String, String);
+/// The platforms, as a row's words and as files name them.
+const PLATFORMS: [(&str, &str); 4] =
+    [("telegram", "telegram"), ("slack", "slack"), ("discord", "discord"), ("e-mail", "email")];
+
+/// A row.
+struct Row {
+    id: String,
+    /// As agreed.
+    words: String,
+    /// What Hob does otherwise on purpose, and because of what.
+    differs: Option<String>,
+}
+
+impl Row {
+    fn read(id: &str, value: &toml::Value) -> Self {
+        let of = |key: &str| value.get(key).and_then(toml::Value::as_str).map(str::to_owned);
+        let words = value.as_str().map(str::to_owned).or_else(|| of("row")).unwrap();
+        Self { id: id.to_owned(), words, differs: of("differs") }
+    }
+
+    /// Of which platform's doings its words speak; of none: of everything.
+    fn platforms(&self) -> Vec<&'static str> {
+        let words = self.words.to_lowercase();
+        PLATFORMS.iter().filter(|(name, _)| words.contains(name)).map(|(_, folder)| *folder).collect()
+    }
+
+    /// Can what stands in this file prove it? What one platform's own tests show is nothing about another one.
+    fn is_of(&self, file: &str) -> bool {
+        let parts = || file.split(['/', '.']);
+        let room = PLATFORMS.iter().map(|(_, folder)| *folder).find(|folder| parts().any(|part| part == *folder));
+        let platforms = self.platforms();
+        room.is_none_or(|room| platforms.is_empty() || platforms.contains(&room))
+    }
+}
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+fn file() -> String {
+    fs::read_to_string(root().join("docs/rows.toml")).unwrap()
+}
+
 /// The groups of rows in their order, each with its title.
 fn groups() -> Vec<(String, Vec<Row>)> {
-    let text = fs::read_to_string(root().join("docs/rows.toml")).unwrap();
+    let text = file();
     let all: toml::Table = text.parse().unwrap();
     // The order of the file is the order of the page.
     let mut found = Vec::new();
     for letter in text.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']')) {
         let group = all[letter].as_table().unwrap();
-        let mut rows: Vec<Row> = group
-            .iter()
-            .filter(|(id, _)| *id != "title")
-            .map(|(id, words)| (id.clone(), words.as_str().unwrap().to_owned()))
-            .collect();
-        rows.sort_by_key(|(id, _)| id[1..].parse::<u32>().unwrap());
+        let rows = group.iter().filter(|(id, _)| *id != "title");
+        let mut rows: Vec<Row> = rows.map(|(id, value)| Row::read(id, value)).collect();
+        rows.sort_by_key(|row| row.id[1..].parse::<u32>().unwrap());
         found.push((format!("{letter}. {}", group["title"].as_str().unwrap()), rows));
     }
     found
@@ -102,7 +136,7 @@ fn proofs(known: &BTreeSet<&str>) -> BTreeMap<String, Vec<(String, String)>> {
 
 fn page() -> String {
     let groups = groups();
-    let known: BTreeSet<&str> = groups.iter().flat_map(|(_, rows)| rows).map(|(id, _)| id.as_str()).collect();
+    let known: BTreeSet<&str> = groups.iter().flat_map(|(_, rows)| rows).map(|row| row.id.as_str()).collect();
     let proofs = proofs(&known);
     let mut page = String::from(
         "# What Hob must do, and what proves it\n\n\
@@ -111,8 +145,11 @@ fn page() -> String {
     let mut open = Vec::new();
     for (title, rows) in &groups {
         writeln!(page, "\n## {title}").unwrap();
-        for (id, words) in rows {
+        for Row { id, words, differs } in rows {
             writeln!(page, "\n**{id}** {words}.\n").unwrap();
+            if let Some(differs) = differs {
+                writeln!(page, "differs: {differs}.\n").unwrap();
+            }
             let Some(tests) = proofs.get(id) else {
                 open.push(id.as_str());
                 writeln!(page, "- no test yet").unwrap();
@@ -140,6 +177,45 @@ fn the_page_is_what_the_tests_say() {
     }
     let stored = fs::read_to_string(&path).unwrap_or_default();
     assert!(stored == page, "docs/rows.md is stale: UPDATE_ROWS=1 cargo nextest run --test rows");
+}
+
+#[test]
+fn rows_say_what_was_agreed_and_why_they_differ() {
+    let all: toml::Table = file().parse().unwrap();
+    let mut words = Sha256::new();
+    for Row { id, words: row, differs } in groups().iter().flat_map(|(_, rows)| rows) {
+        words.update(format!("{id} {row}\n"));
+        let told = differs.as_ref().is_none_or(|differs| differs.contains(", because "));
+        assert!(told, "{id} says what is otherwise, and not why");
+    }
+    let words: String = words.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let agreed = all["agreed"].as_str().unwrap();
+    assert_eq!(words, agreed, "a row was reworded: what Hob does otherwise stands in `differs`");
+}
+
+#[test]
+fn a_platforms_tests_prove_no_row_of_another_platform() {
+    let groups = groups();
+    let rows: BTreeMap<&str, &Row> =
+        groups.iter().flat_map(|(_, rows)| rows).map(|row| (row.id.as_str(), row)).collect();
+    let proofs = proofs(&rows.keys().copied().collect());
+    let wrong = proofs.iter().flat_map(|(id, tests)| {
+        let strange = tests.iter().filter(|(file, _)| !rows[id.as_str()].is_of(file));
+        strange.map(move |(file, name)| format!("{file}: {name}"))
+    });
+    assert_eq!(wrong.collect::<Vec<_>>(), [""; 0], "these carry the id of a row about another platform");
+}
+
+#[test]
+fn a_row_about_letters_is_proven_where_letters_are() {
+    let row = |words: &str| Row { id: String::new(), words: words.to_owned(), differs: None };
+    let letters = row("E-mail as a real channel");
+    let table = [("tests/slack/signs.rs", false), ("tests/email.rs", true), ("crates/router/src/mail.rs", true)];
+    for (file, expected) in table {
+        assert_eq!(letters.is_of(file), expected, "{file}");
+    }
+    assert!(row("Telegram, Slack and e-mail").is_of("tests/slack/signs.rs"));
+    assert!(row("Honest status").is_of("crates/discord/src/call.rs"));
 }
 
 #[test]

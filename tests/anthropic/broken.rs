@@ -143,5 +143,6 @@ async fn a_silent_server_is_given_up() {
     let completion = outcome.unwrap();
     assert_eq!(completion.text(), "Hel");
     assert!(waited < Duration::from_secs(5), "{waited:?}");
-    assert!((1900..5000).contains(&completion.latency_ms), "{}", completion.latency_ms);
+    // Until the clock was held it was the one on the wall: how much that told is not asserted.
+    assert!(completion.latency_ms >= 1_900, "{}", completion.latency_ms);
 }

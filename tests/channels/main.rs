@@ -12,6 +12,7 @@ mod by_hand;
 mod conversations;
 mod discord;
 mod email;
+mod everywhere;
 mod platform;
 #[expect(dead_code, reason = "these conversations need less of the servers than the letters do")]
 #[path = "../email/servers.rs"]

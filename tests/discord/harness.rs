@@ -69,7 +69,7 @@ impl Running {
     /// Stops it and waits for its end; a panic in it fails the test.
     pub(crate) async fn end(self) {
         self.stop.cancel();
-        let ended = tokio::time::timeout(Duration::from_secs(5), self.task).await;
+        let ended = tokio::time::timeout(Duration::from_secs(120), self.task).await;
         ended.expect("the adapter does not stop").expect("the adapter panicked");
     }
 
@@ -83,7 +83,7 @@ impl Running {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), turned).await.expect("the receive loop stands still");
+        tokio::time::timeout(Duration::from_secs(120), turned).await.expect("the receive loop stands still");
     }
 
     /// Waits until `/status` says this.
@@ -95,7 +95,7 @@ impl Running {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        let said = tokio::time::timeout(Duration::from_secs(20), said).await;
+        let said = tokio::time::timeout(Duration::from_secs(120), said).await;
         assert!(said.is_ok(), "health says {:?}, not {says:?}: {:#?}", health(), fake.look(|world| world.clone()));
     }
 }

@@ -64,7 +64,7 @@ impl Running {
     /// Stops it, and gives what is stored.
     pub(crate) async fn end(self) -> Arc<Memory> {
         self.stop.cancel();
-        let ended = tokio::time::timeout(Duration::from_secs(5), self.task).await;
+        let ended = tokio::time::timeout(Duration::from_secs(120), self.task).await;
         ended.expect("the adapter does not stop").expect("the adapter panicked");
         self.intake
     }

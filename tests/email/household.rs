@@ -4,6 +4,9 @@ use crate::harness;
 use crate::servers::Servers;
 use crate::support::fake_model::Reply;
 use crate::support::house::{House, OWNER, STRANGER};
+use crate::support::process::hob;
+use hob_store::Store;
+use sqlx::Connection as _;
 
 /// A household with a mailbox.
 async fn house(servers: &Servers, settings: &str) -> House {
@@ -53,6 +56,35 @@ async fn n14_a_letter_is_answered_and_its_thread_is_a_session() {
     assert!(said.contains("Shall we have tea?") && said.contains("With milk?"), "{said}");
     house.nothing_refused();
     house.stop().await;
+}
+
+#[tokio::test]
+async fn n9_n14_a_mailbox_in_which_nobody_can_be_recognised_is_told_of() {
+    let servers = Servers::start();
+    let believing = servers.settings();
+    let line = believing.lines().find(|line| line.trim_start().starts_with("authserv_ids")).unwrap();
+    let deaf = believing.replace(line, "");
+    let mut house = House::with(&format!("{deaf}allowed_addresses = ['ada@example.org']")).await;
+    let check = async |house: &House| {
+        let output = hob(house.home.path(), &["config", "check"]).output().await.unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let checked = check(&house).await;
+    assert!(checked.contains("email nobody who writes can be recognised"), "{checked}");
+    assert!(checked.contains("`verify = true`") && !checked.contains("no problems"), "{checked}");
+    house.start().await;
+    let log = house.hob().log();
+    assert!(log.lines().any(|line| line.contains("config.note") && line.contains("can be recognised")), "{log}");
+    house.say(OWNER, "/status");
+    let before = house.told(OWNER, 1).await.pop().unwrap();
+    assert!(before.contains("degraded: [email]: nobody who writes can be recognised"), "{before}");
+    house.configure(&format!("{deaf}verify = true\nallowed_addresses = ['ada@example.org']"));
+    house.hob().until_logged("config.reloaded", 1).await;
+    let told = house.heard(OWNER).len();
+    house.say(OWNER, "/status");
+    let after = house.told(OWNER, told + 1).await.pop().unwrap();
+    assert!(!after.contains("can be recognised"), "{after}");
+    assert!(check(&house).await.contains("no problems"));
 }
 
 #[tokio::test]
@@ -122,28 +154,29 @@ fn answering(letter: &str) -> String {
     format!("To: hob@home.example\r\nIn-Reply-To: {id}\r\nReferences: {id}")
 }
 
-/// A tool that guests may ask for, and an owner who can only be written to.
-const PAY: &str = r#"owner_addresses = ['olga@example.org']
-[telegram]
-guest_user_ids = [99]
-[tools.pay]
+/// A tool that guests may ask for.
+const TOOL: &str = r#"[tools.pay]
 sandbox = false
 description = "Pays."
 command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid', "sh", "{to}"]
 parameters = { to = "Whom." }
 role = "guest"
+approval = "ask"
 "#;
+/// A guest, and an owner who can only be written to.
+const PEOPLE: &str = "owner_addresses = ['olga@example.org']\n[telegram]\nguest_user_ids = [99]\n";
 
 #[tokio::test]
 async fn n14_what_only_an_owner_decides_is_asked_by_letter_where_they_have_no_chat() {
     let servers = Servers::start();
-    let mut house = house(&servers, PAY).await;
+    let mut house = house(&servers, &format!("{PEOPLE}{TOOL}")).await;
     house.model.reply(Reply::call("pay", r#"{"to": "Eve"}"#));
     house.say(STRANGER, "Pay Eve");
     house.told(STRANGER, 1).await;
     let asked = servers.until_got("olga", 1).await.remove(0);
     assert!(asked.contains("Subject: May I do what Person 99 asks for?"), "{asked}");
     assert!(asked.contains("to: Eve") && asked.contains("only an owner can decide"), "{asked}");
+    assert_eq!(open_for_ms(&house).await, [1_800_000], "whoever is asked by letter has the time that letters take");
     // Whoever writes into that thread and is no owner has a conversation of their own.
     house.model.reply(Reply::text("I cannot tell."));
     let adas = String::from_utf8(owners_letter(1, &answering(&asked), "approve")).unwrap();
@@ -165,8 +198,47 @@ async fn n14_what_only_an_owner_decides_is_asked_by_letter_where_they_have_no_ch
     servers.put(&owners_letter(4, &answering(&asked), "deny"));
     let told = servers.until_got("olga", 3).await.remove(2);
     assert!(told.contains("That question is no longer open."), "{told}");
+    // What decides nothing is no late answer, but a message.
+    house.model.reply(Reply::text("Ten pounds."));
+    servers.put(&owners_letter(6, &answering(&asked), "How much was it?"));
+    let told = servers.until_got("olga", 4).await.remove(3);
+    assert!(told.contains("Ten pounds."), "{told}");
     house.nothing_refused();
     house.stop().await;
+}
+
+/// For how long each question that is open was put.
+#[expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+async fn open_for_ms(house: &House) -> Vec<i64> {
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let open = "SELECT r.waits_until - max(e.at) FROM runs r JOIN run_events e ON e.run_id = r.id
+                WHERE r.state = 'waiting' GROUP BY r.id";
+    let open = sqlx::query_scalar(open).fetch_all(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    open
+}
+
+#[tokio::test]
+async fn d6_a_letter_gives_half_an_hour_to_approve_at_least() {
+    let servers = Servers::start();
+    let call = || Reply::call("pay", r#"{"to": "Eve"}"#);
+    for (configured, by_letter) in [(300, 1_800_000), (3_600, 3_600_000)] {
+        let settings = format!("[approvals]\nexpire_secs = {configured}\n{TOOL}");
+        let mut house = house(&servers, &settings).await;
+        house.model.reply(call());
+        house.say(OWNER, "Pay Eve");
+        house.told(OWNER, 1).await;
+        assert_eq!(open_for_ms(&house).await, [configured * 1_000], "a chat is looked at sooner");
+        house.model.reply(Reply::text("Well, no."));
+        house.say(OWNER, "deny");
+        house.told(OWNER, 2).await;
+        let before = servers.got("ada").len();
+        house.model.reply(call());
+        servers.put(&letter(before + 1, "ada@example.org", "Pay Eve"));
+        servers.until_got("ada", before + 1).await;
+        assert_eq!(open_for_ms(&house).await, [by_letter], "{configured}");
+        house.stop().await;
+    }
 }
 
 #[tokio::test]

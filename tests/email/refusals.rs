@@ -145,6 +145,20 @@ async fn n14_a_server_that_refuses_to_tell_is_asked_from_time_to_time() {
 }
 
 #[tokio::test]
+async fn n14_a_server_that_is_full_is_tried_again_soon() {
+    let logins = AtomicUsize::new(0);
+    let server = Scripted::start(move |command: &str| {
+        let is_full = command.starts_with("LOGIN") && logins.fetch_add(1, Ordering::Relaxed) < 3;
+        is_full.then_some(Twist::Says("NO [LIMIT] Too many simultaneous connections."))
+    })
+    .await;
+    // A password that is wrong would be tried again tomorrow.
+    let running = watching(&server, |pace| pace.retry_refused = Duration::from_secs(86_400)).await;
+    assert_eq!(server.asked("LOGIN"), 4);
+    running.end().await;
+}
+
+#[tokio::test]
 async fn n14_whoever_is_let_in_and_shown_the_door_knocks_less_and_less() {
     let server = Scripted::start(|command: &str| (command == "IDLE").then_some(Twist::HangsUp)).await;
     // 20 ms, then twice as long each time.

@@ -112,7 +112,7 @@ impl Scripted {
     pub(crate) async fn until_asked(&self, like: &str, count: usize) {
         let mut asked = self.state.asked.subscribe();
         let enough = asked.wait_for(|asked| asked.iter().filter(|asked| asked.contains(like)).count() >= count);
-        let there = tokio::time::timeout(Duration::from_secs(30), enough).await.is_ok();
+        let there = tokio::time::timeout(Duration::from_secs(120), enough).await.is_ok();
         assert!(there, "{like} was not asked {count} times: {:#?}", self.state.asked.borrow());
     }
 }

@@ -85,6 +85,18 @@ fn n1_c6_what_tools_send_is_sent_once() {
     at_every_commit(7, &[(100, "2", "2", "m do post append+post cry"), (700, "3", "3", "m do cry+cry post")]);
 }
 
+/// There are three places: whoever comes when they are taken, be it in the same instant, does not count as being at work.
+#[test]
+fn b8_more_at_once_than_there_are_places() {
+    let talk: &[Said] = &[
+        (100, "1", "1", "m do nap"),
+        (100, "2", "2", "m do nap"),
+        (200, "3", "3", "m do nap"),
+        (200, GROUP, "1", "m do nap"),
+    ];
+    at_every_commit(24, talk);
+}
+
 #[test]
 fn n1_b8_agents() {
     at_every_commit(20, &[(100, "2", "2", "m do helper+helper append")]);
@@ -124,7 +136,7 @@ fn n1_a_stop_and_what_waits_behind_it() {
 fn n1_who_hangs_up_at_the_commit_and_comes_again_waits_for_nothing() {
     let stories: [(&[Said], i64); 3] = [
         (&[(100, "2", "2", "m do look append")], 30_000),
-        (&[(100, "2", "2", "m do crawl append"), (4_000, "2", "2", "/stop")], 30_000),
+        (&[(100, "2", "2", "m do crawl append"), (4_000, "2", "2", "/stop now")], 30_000),
         (&[(100, "2", "2", "m do crawl append"), (4_000, "2", "2", "m do look")], 180_000),
     ];
     for (messages, soon) in stories {

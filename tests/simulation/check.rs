@@ -10,7 +10,7 @@ use hob_core::domain::money::Money;
 use hob_store::{Store, Tx};
 
 use crate::journals::{self, Told};
-use crate::life::{HOUR_USD, RUN_USD};
+use crate::life::{HOUR_USD, PLACES, RUN_USD};
 use crate::plan::{MEMBERS, OWNER};
 use crate::remembered;
 use crate::world::{Contract, Shown, State, Taken, World};
@@ -19,7 +19,8 @@ use crate::world::{Contract, Shown, State, Taken, World};
 pub(crate) fn between_lives(path: &Path) -> Vec<String> {
     on(path, async |tx| {
         let mut wrong = Vec::new();
-        for told in journals::list(tx).await {
+        let all = journals::list(tx).await;
+        for told in &all {
             let (row, fold) = (&told.row, told.state.status());
             if let Some(mismatch) = &told.mismatch {
                 wrong.push(format!("run {}: {mismatch}", row.id));
@@ -33,6 +34,11 @@ pub(crate) fn between_lives(path: &Path) -> Vec<String> {
             if row.state != fold.as_str() && !claimed {
                 wrong.push(format!("run {} is {}, its journal says {}", row.id, row.state, fold.as_str()));
             }
+        }
+        let is_led = |told: &&Told| told.row.state == "running" && told.row.lease_owner.is_some();
+        let led = all.iter().filter(is_led).count();
+        if led > PLACES {
+            wrong.push(format!("{led} runs count as being at work, and there are {PLACES} places"));
         }
         wrong.extend(remembered::memories(tx).await);
         wrong

@@ -131,7 +131,9 @@ fn a_panic_of_the_driver_itself_ends_one_run_and_is_told() {
         let ended = troubled(1, talk, &[(at, Trouble::LabelPanics)]);
         sound(&ended, 2 * MINUTE);
         let broke = ended.taken.iter().filter(|taken| taken.text.contains("Something broke inside me")).count();
-        assert_eq!(broke, 1, "{at}\n{}", ended.trace.join("\n"));
+        // By then nothing is at work. What panics as the last message's run is foreseen is tried again by that run.
+        let is_quiet = at >= 7_500;
+        assert_eq!(broke, usize::from(!is_quiet), "{at}\n{}", ended.trace.join("\n"));
         assert_eq!(ended.taken.len(), 3, "{at}\n{}", ended.trace.join("\n"));
     }
 }

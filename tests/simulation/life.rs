@@ -70,6 +70,8 @@ const HEARTBEAT: Duration = Duration::from_secs(60);
 const RECONCILE: Duration = Duration::from_secs(300);
 /// The tokens of every answer.
 pub(crate) const TOKENS_WRITTEN: u64 = 10;
+/// So many runs are at work at the same time.
+pub(crate) const PLACES: usize = 3;
 /// What one run may cost: six answers.
 pub(crate) const RUN_USD: f64 = 6.0;
 /// What any hour may cost.
@@ -235,7 +237,7 @@ impl Process {
         let house = house(world, &ports);
         let settings = LaneSettings {
             serves: accounts.iter().map(|account| account.kind).collect(),
-            parallel_max: 3,
+            parallel_max: PLACES,
             drain: drain.clone(),
             cut: cut.clone(),
             tracker: tracker.clone(),

@@ -194,7 +194,7 @@ async fn c6_a_slow_file_holds_up_no_press_and_no_command() {
 }
 
 #[tokio::test]
-async fn n14_no_thread_says_that_hob_works_once_it_does_not() {
+async fn k2_no_thread_says_that_hob_works_once_it_does_not() {
     let house = House::new().await;
     let (streamed, silent) = (Gate::default(), Gate::default());
     let (begun, whole) = ("Once upon a time there was a king who had three daughters ", "and a dragon.");

@@ -85,7 +85,7 @@ impl Running {
     /// Stops it and waits for its end; a panic in it fails the test.
     pub(crate) async fn end(self) -> Arc<Memory> {
         self.stop.cancel();
-        let ended = tokio::time::timeout(Duration::from_secs(5), self.task).await;
+        let ended = tokio::time::timeout(Duration::from_secs(120), self.task).await;
         ended.expect("the adapter does not stop").expect("the adapter panicked");
         self.intake
     }
@@ -105,7 +105,7 @@ impl Running {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), noticed).await.expect("it has not noticed");
+        tokio::time::timeout(Duration::from_secs(120), noticed).await.expect("it has not noticed");
     }
 }
 

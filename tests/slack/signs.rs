@@ -7,7 +7,7 @@ use crate::harness::{ADA, ADAS, HALL, adapter, message, to, workspace};
 use crate::support::fake_slack::Fault;
 
 #[tokio::test]
-async fn n14_a_reaction_follows_what_becomes_of_a_message() {
+async fn k2_a_reaction_follows_what_becomes_of_a_message() {
     let fake = workspace().await;
     let slack = adapter(&fake.api_url());
     let ts = fake.say(ADAS, ADA, "hi");
@@ -29,7 +29,7 @@ async fn n14_a_reaction_follows_what_becomes_of_a_message() {
 }
 
 #[tokio::test]
-async fn n14_what_an_earlier_process_left_is_taken_away() {
+async fn k2_what_an_earlier_process_left_is_taken_away() {
     let fake = workspace().await;
     let ts = fake.say(ADAS, ADA, "hi");
     let place = Destination { reply_to: Some(ts.clone()), ..to(ADAS, None) };
@@ -43,7 +43,7 @@ async fn n14_what_an_earlier_process_left_is_taken_away() {
 }
 
 #[tokio::test]
-async fn n14_a_thread_says_that_hob_works() {
+async fn k2_a_thread_says_that_hob_works() {
     let fake = workspace().await;
     let slack = adapter(&fake.api_url());
     let root = fake.say(HALL, ADA, "<@U0HOB> hi");
@@ -57,7 +57,7 @@ async fn n14_a_thread_says_that_hob_works() {
 }
 
 #[tokio::test]
-async fn n14_a_reaction_that_slack_puts_off_is_shown_later() {
+async fn k2_a_reaction_that_slack_puts_off_is_shown_later() {
     let fake = workspace().await;
     let slack = adapter(&fake.api_url());
     let ts = fake.say(ADAS, ADA, "hi");
@@ -85,7 +85,7 @@ async fn n14_a_reaction_that_slack_puts_off_is_shown_later() {
 }
 
 #[tokio::test]
-async fn n14_no_status_stands_when_the_work_is_over() {
+async fn k2_no_status_stands_when_the_work_is_over() {
     let fake = workspace().await;
     let slack = adapter(&fake.api_url());
     let standing = || fake.look(|world| world.status.len());
@@ -120,7 +120,7 @@ async fn n14_no_status_stands_when_the_work_is_over() {
 }
 
 #[tokio::test]
-async fn n14_what_the_app_may_not_show_is_left_out() {
+async fn k2_what_the_app_may_not_show_is_left_out() {
     let fake = workspace().await;
     let slack = adapter(&fake.api_url());
     let root = fake.say(HALL, ADA, "<@U0HOB> hi");

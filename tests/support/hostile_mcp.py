@@ -150,6 +150,9 @@ def answer(message):
         return list_tools(params)
     if method.startswith("tasks/"):
         return tasks(method, params["taskId"])
+    if method == "tools/call":
+        with open(f"{place}/metas", "a") as metas:
+            metas.write(json.dumps(params.get("_meta", {}), sort_keys=True) + "\n")
     if method == "tools/call" and "task" in params and params["name"] in ("research", "survey", "form"):
         return begin(params)
     if method == "tools/call" and params["name"] not in ("refuse", "research", "form"):

@@ -95,7 +95,7 @@ impl House {
 
     /// Waits until so many runs are over.
     pub async fn ended(&mut self, runs: usize) {
-        self.hob().until_logged("agent_run.ended", runs).await;
+        self.hob().until_ended(runs).await;
     }
 
     /// SIGTERM; returns how it ended.

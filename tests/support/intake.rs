@@ -11,7 +11,7 @@ use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, In
 use tokio::sync::watch;
 
 /// How long is waited before a test fails.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Takes what comes in, or fails as scripted; what is the same is told by (chat, external id, what). It can be handed from
 /// one adapter to the next, as over a restart.

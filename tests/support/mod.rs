@@ -8,6 +8,7 @@
     reason = "each test binary uses another part of this room, and a test's own machinery fails loudly"
 )]
 
+pub mod crowd;
 mod cut;
 pub mod dialect;
 pub mod fake_anthropic;

@@ -61,7 +61,7 @@ impl Running {
     /// Stops it and waits for its end; a panic in it fails the test.
     pub(crate) async fn end(self) {
         self.stop.cancel();
-        let ended = tokio::time::timeout(Duration::from_secs(5), self.task).await;
+        let ended = tokio::time::timeout(Duration::from_secs(120), self.task).await;
         ended.expect("the adapter does not stop").expect("the adapter panicked");
     }
 

@@ -71,7 +71,8 @@ async fn what_was_stored_before_a_failure_is_acknowledged_and_not_handed_in_agai
 async fn a_stop_drops_the_pending_poll_at_once() {
     let fake = FakeTelegram::start().await;
     let hob = Running::start(&fake);
-    fake.until_true("a poll", |world| world.waiting == 1).await;
+    // The first asks how long the line is, and is answered at once.
+    fake.until_true("a poll that waits", |world| world.waiting == 1 && world.polls_answered == 1).await;
     let answered = fake.look(|world| world.polls_answered);
     hob.end().await;
     assert_eq!(fake.look(|world| world.polls_answered), answered, "it was not waited for");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use hob_core::domain::channel::{Adapter as _, Channel as _};
+use hob_core::domain::clock::SystemClock;
 use hob_core::domain::secret::Secret;
 use hob_telegram::settings::{Pace, Settings, Webhook};
 use serde_json::json;
@@ -15,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::{PACE, Running, built, settings};
+use crate::support::crowd::stays_seated;
 use crate::support::fake_telegram::webhook::Webhook as Called;
 use crate::support::fake_telegram::{FakeTelegram, Fault};
 use crate::support::intake::text_of;
@@ -40,7 +42,7 @@ impl Served {
         let settings = Settings { account: "work".to_owned(), webhook, ..settings(&fake.api_url(), pace) };
         let hob = Running::of(built(settings));
         let sinks = hob_web::telegram::by_name(Arc::clone(&hob.telegram).sink());
-        let routes = hob_web::telegram::routes(Arc::new(ArcSwap::from_pointee(sinks)));
+        let routes = hob_web::telegram::routes(Arc::new(ArcSwap::from_pointee(sinks)), Arc::new(SystemClock));
         let stop = CancellationToken::new();
         tokio::spawn(hob_web::serve::serve(listener, routes, stop.clone()));
         fake.until_true("a webhook", |world| world.webhook.is_some()).await;
@@ -97,6 +99,19 @@ async fn c1_only_telegram_may_call() {
     served.hob.end().await;
     assert_eq!(fake.call(&url, &update).await, "503", "nobody is there to take it");
     stop.cancel();
+}
+
+#[tokio::test]
+async fn n8_telegram_keeps_its_seat() {
+    let fake = FakeTelegram::start().await;
+    let served = Served::start(&fake).await;
+    let (address, _) = served.url.trim_start_matches("http://").split_once('/').unwrap();
+    let secret = format!("X-Telegram-Bot-Api-Secret-Token: {SECRET}");
+    let (head, body) = ("POST /telegram/work HTTP/1.1", r#"{"update_id":2,"telepathy":1}"#);
+    let length = body.len();
+    let request = format!("{head}\r\nHost: {address}\r\n{secret}\r\nContent-Length: {length}\r\n\r\n{body}");
+    stays_seated(address, &request, "200").await;
+    served.end().await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use hob_tools::Outcome;
@@ -43,23 +43,40 @@ async fn c9_two_gigabytes_fill_neither_memory_nor_disk() {
 #[tokio::test]
 async fn c9_a_command_does_not_fill_the_disk() {
     let place = Place::new(Way::Namespaces).await;
-    let Ok(temporary) = tempfile::tempdir_in("/dev/shm") else {
-        return eprintln!("skipped: there is no second file system to write to");
+    let temporary = tempfile::tempdir_in("/var/tmp").unwrap();
+    let free = hob_store::space::free(temporary.path()).unwrap() >> 20;
+    let vector = |disk_left_mb: u64, line: &str| {
+        let mut reach = place.confined.reach.clone();
+        reach.limits.disk_left_mb = disk_left_mb;
+        let room = Room { reach, overlays: Vec::new(), temporary: temporary.path().to_owned() };
+        place.confined.sandbox.vector(&room, &["/bin/bash", "-c", line].map(str::to_owned)).unwrap()
     };
-    let mut reach = place.confined.reach.clone();
-    // As if it were nearly full: one command may still use 64 MiB.
-    reach.limits.disk_left_mb = hob_store::space::free(temporary.path()).unwrap() >> 20;
-    let room = Room { reach, overlays: Vec::new(), temporary: temporary.path().to_owned() };
-    let run = |files: u32| {
-        let line =
-            format!("for n in $(seq {files}); do head -c 8000000 /dev/zero > $TMPDIR/$n; done; sleep 1; echo all");
-        let vector = place.confined.sandbox.vector(&room, &["/bin/bash".to_owned(), "-c".to_owned(), line]).unwrap();
-        let ended = Command::new(&vector[0]).args(&vector[1..]).current_dir(place.workspace()).output().unwrap();
+    let start = |disk_left_mb: u64, line: &str| {
+        let vector = vector(disk_left_mb, line);
+        let mut command = Command::new(&vector[0]);
+        command.args(&vector[1..]).current_dir(place.workspace()).stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let end = |child: Child| {
+        let ended = child.wait_with_output().unwrap();
         (ended.status.code(), String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap())
     };
-    assert_eq!(run(2), (Some(0), "all\n".to_owned()));
-    let (code, told) = run(60);
-    assert_eq!((code, told.as_str()), (Some(125), "Hob has ended this: the disk is nearly full.\n"));
+    let ended_by_hob = (Some(125), "Hob has ended this: the disk is nearly full.\n".to_owned());
+    let writes = |files: u32| {
+        format!("for n in $(seq {files}); do head -c 8000000 /dev/zero > $TMPDIR/$$-$n; done; sleep 1; echo all")
+    };
+    // As if a part of the reserve were gone: who has written much is ended, who has not stays.
+    let nearly_full = free + free / 3;
+    let mut other = start(nearly_full, "echo little > $TMPDIR/other; read -r line; echo $line");
+    assert_eq!(end(start(nearly_full, &writes(2))), (Some(0), "all\n".to_owned()));
+    assert_eq!(end(start(nearly_full, &writes(60))), ended_by_hob);
+    other.stdin.as_mut().unwrap().write_all(b"still here\n").unwrap();
+    assert_eq!(end(other), (Some(0), "still here\n".to_owned()));
+    // Who hides what they have written has written all.
+    let hides = "python3 -c 'import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); time.sleep(60)'";
+    assert_eq!(end(start(nearly_full, hides)), ended_by_hob);
+    // As if no more than the last part were left: nobody begins.
+    assert_eq!(end(start(5 * free, "echo begun")), ended_by_hob);
     // Nor by the older calls for the same, which no limit of a file's size holds back.
     let reserve =
         "import fcntl, struct; f = open('a', 'wb'); r = struct.pack('hhqqiI4i', 0, 0, 0, 1 << 20, 0, 0, 0, 0, 0, 0)
@@ -75,14 +92,39 @@ for call in (0x40305828, 0x4030582a, 0x40305839):
 async fn e3_a_fork_bomb_is_bounded_and_over() {
     let place = Place::new(Way::Namespaces).await;
     let bomb = ":(){ :|:& };:; b(){ setsid bash -c 'sleep 600' & b; }; b & wait; sleep 600";
-    let (told, seen) = tokio::join!(timed_out(&place, bomb), async {
-        tokio::time::sleep(Duration::from_millis(800)).await;
-        place.alive()
-    });
+    let mut most = 0;
+    let told = {
+        let bombed = timed_out(&place, bomb);
+        tokio::pin!(bombed);
+        loop {
+            tokio::select! {
+                biased;
+                told = &mut bombed => break told,
+                () = tokio::time::sleep(Duration::from_millis(10)) => most = most.max(place.alive()),
+            }
+        }
+    };
     assert!(told.starts_with("It was ended after 1 s, with all that it had started."), "{told}");
-    assert!((50..=520).contains(&seen), "{seen} at once");
+    assert!((50..=520).contains(&most), "{most} at once");
     place.quiet().await;
     assert_eq!(place.run("echo fine").await.0, "fine");
+}
+
+#[tokio::test]
+async fn e3_nobody_within_stops_who_ends_them() {
+    for way in [Way::Namespaces, Way::Bubblewrap] {
+        let place = Place::new(way).await;
+        if !place.confined.sandbox.ends_all() {
+            eprintln!("skipped: there is no bubblewrap");
+            continue;
+        }
+        let stops = "kill -STOP $PPID 1; kill -KILL $PPID 1; sleep 0.1; echo $PPID; grep State /proc/$PPID/status";
+        assert_eq!(place.run(stops).await.0, "1\nState:\tS (sleeping)", "{way:?}");
+        // Whatever keeps the processors busy, who looks after it comes first.
+        let places = "nice; cat /proc/1/task/*/stat | cut -d' ' -f19 | sort -n | head -1";
+        assert_eq!(place.run(places).await.0, "5\n0", "{way:?}");
+        place.quiet().await;
+    }
 }
 
 #[tokio::test]

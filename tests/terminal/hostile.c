@@ -416,6 +416,15 @@ static void rights(void) {
     TRY("chown to another", "", (close(open("own", O_CREAT | O_WRONLY, 0600)), OK(chown("own", getuid() + 1, -1))));
     TRY("real time", "", ({ struct sched_param one = {1}; OK(sched_setscheduler(0, SCHED_FIFO, &one)); }));
     TRY("priority", "", OK(setpriority(PRIO_PROCESS, 0, -20)));
+    // Who is put behind all others ends nobody in time.
+    TRY("the first's place", "idle", ({ struct sched_param none = {0}; OK(sched_setscheduler(1, SCHED_IDLE, &none)); }));
+    TRY("the first's place", "last", OK(setpriority(PRIO_PROCESS, 1, 19)));
+    TRY("the first's place", "with its group", OK(setpriority(PRIO_PGRP, 0, 19)));
+    TRY("the first's place", "with all of its user", OK(setpriority(PRIO_USER, 0, 19)));
+    TRY("the first's place", "by attributes", ({ uint32_t how[14] = {56, SCHED_IDLE}; OK(syscall(SYS_sched_setattr, 1, how, 0)); }));
+    TRY("the first's place", "at the disk", OK(syscall(SYS_ioprio_set, 1, 1, 3 << 13)));
+    TRY("the group", "of who watches outside", getpgrp() == 0);
+    TRY("a folder that stays", "", ({ errno = 0; ioctl(open(".", O_RDONLY), 0x5000940e, "stays"); errno != EOPNOTSUPP; }));
     TRY("limits", "", ({ struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY}; OK(setrlimit(RLIMIT_FSIZE, &all)); }));
     TRY("core files", "", ({ struct rlimit all; getrlimit(RLIMIT_CORE, &all) == 0 && all.rlim_max != 0; }));
     TRY("mlockall", "", OK(mlockall(MCL_CURRENT | MCL_FUTURE)) && getuid() == 0 && has_any());

@@ -1,6 +1,7 @@
 //! Commands in the background.
 
 use std::process::Command;
+use std::time::Duration;
 
 use hob_core::domain::ids::{CallId, UserId};
 use hob_tools::{Outcome, Tool as _};
@@ -72,6 +73,16 @@ async fn d6_those_in_the_background_are_few_and_ones_own_and_end_with_hob() {
     assert!(
         matches!(started(8).await, Outcome::Error(text) if text.starts_with("8 commands run in the background already"))
     );
+    let mut call = invocation(UserId(1), json!({ "command": "df", "action": "start" }));
+    call.call = CallId::new(1, 9);
+    assert!(matches!(place.terminal.call(call).await, Outcome::Error(_)));
+    // Those at work have a copy each.
+    let gone = async {
+        while std::fs::read_dir(place.path("data/drafts")).unwrap().count() > 8 {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(20), gone).await.is_ok(), "a copy is left of what never began");
     let (others, _) = place.call_of(UserId(2), json!({ "action": "list" })).await;
     assert_eq!(others, Outcome::Text("No command runs in the background of this conversation.".to_owned()));
     for action in ["check", "kill"] {

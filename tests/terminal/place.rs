@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use hob_config::environment::Environment;
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{CallId, RunId, SessionId, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
@@ -29,6 +30,8 @@ use tempfile::TempDir;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Namespaces,
+    /// Where it is installed.
+    Bubblewrap,
     LandlockAlone,
 }
 
@@ -36,7 +39,7 @@ impl Way {
     /// How a command is told that it may not have what lies outside: in namespaces of its own there is nothing.
     pub(crate) fn refusal(self) -> &'static str {
         match self {
-            Self::Namespaces => "No such file or directory",
+            Self::Namespaces | Self::Bubblewrap => "No such file or directory",
             Self::LandlockAlone => "Permission denied",
         }
     }
@@ -70,9 +73,10 @@ impl Place {
         let sandbox = Sandbox::probe(&Question {
             program: Path::new(env!("CARGO_BIN_EXE_hob")),
             data_dir: &data_dir,
+            config: Some(&dir.path().join("config.toml")),
             reach: &reach,
             namespaces: way == Way::Namespaces,
-            path: None,
+            path: Environment::of_process().get("PATH").filter(|_| way == Way::Bubblewrap),
         })
         .await;
         assert!(sandbox.is_there(), "{}", sandbox.strength());
@@ -146,7 +150,7 @@ impl Place {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        let left = tokio::time::timeout(Duration::from_secs(20), quiet).await;
+        let left = tokio::time::timeout(Duration::from_secs(120), quiet).await;
         assert!(left.is_ok(), "{} processes are left", self.alive());
     }
 }

@@ -16,7 +16,7 @@ use crate::support::house::House;
 use crate::support::process::{hob, within};
 
 /// Python takes its time to begin where many tests run at once.
-const CLIENT_PATIENCE: Duration = Duration::from_secs(90);
+const CLIENT_PATIENCE: Duration = Duration::from_secs(600);
 /// A tool that is asked about.
 const PAYS: &str = r#"
 [tools.pay]
@@ -85,6 +85,22 @@ fn said(house: &House, request: usize) -> Vec<String> {
     words
         .map(|message| message["content"].as_str().unwrap_or_default().lines().last().unwrap_or_default().to_owned())
         .collect()
+}
+
+#[tokio::test]
+async fn e3_e13_an_answer_that_says_nothing_says_so() {
+    let mut house = house("").await;
+    let program = Program::of(&mut house, &[]).await;
+    house.model.reply(Reply::text("NO_REPLY")).reply(Reply::text("NO_REPLY")).reply(Reply::text("Words."));
+    let answer = json(program.says(&["Say nothing"]).send().await.unwrap()).await;
+    assert_eq!((content(&answer).as_str(), &answer["silent"]), ("", &Value::Bool(true)));
+    let asked =
+        object!({ "model": "hob", "stream": true, "messages": [{ "role": "user", "content": "Nothing again" }] });
+    let streamed = program.asks(&asked).send().await.unwrap().text().await.unwrap();
+    assert_eq!(streamed.matches(r#""silent":true"#).count(), 1, "{streamed}");
+    let spoken = json(program.says(&["Say words"]).send().await.unwrap()).await;
+    assert_eq!((content(&spoken).as_str(), spoken.get("silent")), ("Words.", None));
+    house.nothing_refused();
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use reqwest::{Method, StatusCode};
 
 use crate::browser::{Browser, house, printed_key, root};
+use crate::support::crowd::stays_seated;
 use crate::support::process::{hob, within};
 
 #[tokio::test]
@@ -66,6 +67,17 @@ async fn n8_who_guesses_is_slowed_down_and_keeps_nobody_out() {
     let large = attempt(format!("key={}", "x".repeat(5_000))).await.unwrap();
     assert_eq!(large.status(), StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(browser.enter(&key).await, "/");
+}
+
+#[tokio::test]
+async fn n8_who_has_logged_in_keeps_their_seat() {
+    let mut house = house("").await;
+    let root = root(&mut house).await;
+    let (address, form) = (root.trim_start_matches("http://"), format!("key={}", printed_key(&mut house).await));
+    let head = format!("POST /login HTTP/1.1\r\nHost: {address}\r\nOrigin: {root}\r\nSec-Fetch-Site: same-origin");
+    let kind = "Content-Type: application/x-www-form-urlencoded";
+    let request = format!("{head}\r\n{kind}\r\nContent-Length: {}\r\n\r\n{form}", form.len());
+    stays_seated(address, &request, "303").await;
 }
 
 #[tokio::test]

@@ -39,7 +39,8 @@ pub(in crate::doctor) async fn sandbox(patient: &Patient) -> Vec<Finding> {
 
 async fn looked(patient: &Patient, config: &Config, data_dir: &Path) -> Sandbox {
     let workspace = toolset::workspace(config, data_dir);
-    Box::pin(toolset::terminal::look(&config.terminal, &workspace, (data_dir, &patient.environment))).await
+    let file = patient.loaded.as_ref().and_then(|loaded| loaded.path.as_deref());
+    Box::pin(toolset::terminal::look(&config.terminal, &workspace, (data_dir, file, &patient.environment))).await
 }
 
 pub(in crate::doctor) async fn embeddings(patient: &Patient) -> Vec<Finding> {
