@@ -1,7 +1,7 @@
 //! What a turn costs a process: the table of docs/performance.md, of this build or of two side by side.
 //!
 //! `cargo bench --bench turns [-- floor|start|plain|facts|lived-in|grown|crowd|everywhere] [--against PATH]`; what is counted
-//! exactly (statements, commits, bytes in the log) is in tests/costs.rs.
+//! exactly (statements, commits, bytes in the log) is in tests/costs.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
 #[path = "../tests/support/mod.rs"]
@@ -16,7 +16,6 @@ mod servers;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use hob_store::Store;
@@ -173,29 +172,25 @@ async fn grown(build: &Build) -> Measured {
     turns_of(&household, ["grown, ms", "grown, CPU ms", "grown, switches", "grown, KB"]).await
 }
 
+/// Everybody takes so many turns, one after the other, and all at once.
+async fn talk(household: &Household, turns: usize) {
+    let each = people().map(async |person| {
+        for _ in 0..turns {
+            household.turn(person).await;
+        }
+    });
+    futures::future::join_all(each).await;
+}
+
 /// A hundred people at once.
 async fn crowd(build: &Build) -> Measured {
-    let household = Arc::new(build.household("crowd", "").await);
+    let household = build.household("crowd", "").await;
     people().for_each(|person| household.telegram.person(person));
     let (_process, _) = household.start().await;
     household.turns(20).await;
-    let round = |turns: usize| {
-        let household = Arc::clone(&household);
-        async move {
-            let talk = |person| {
-                let household = &household;
-                async move {
-                    for _ in 0..turns {
-                        household.turn(person).await;
-                    }
-                }
-            };
-            futures::future::join_all(people().map(talk)).await;
-        }
-    };
-    round(2).await;
+    talk(&household, 2).await;
     let begun = Instant::now();
-    round(TURNS_EACH).await;
+    talk(&household, TURNS_EACH).await;
     let turns = people().count() * TURNS_EACH;
     vec![("100 people at once, turns a second", turns as f64 / begun.elapsed().as_secs_f64())]
 }

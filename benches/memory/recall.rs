@@ -3,7 +3,7 @@
 //! Words are as frequent as words are (the n-th as 1 / (n + 2)); vectors and tokens' signs are scattered, the worst case.
 
 use std::path::Path;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,10 +13,10 @@ use hob_memory::embedding::error::EmbedError;
 use hob_memory::embedding::local::LocalEmbedder;
 use hob_memory::embedding::{Embedded, Embedder, EmbeddingModel};
 use hob_memory::keep;
-use hob_memory::nearby::Serving;
 use hob_memory::rank::late::TokenSigns;
 use hob_memory::recall::meaning::Meant;
 use hob_memory::recall::{Memory, Question, RecallLimits};
+use hob_memory::serving::Serving;
 use hob_memory::vectors::bytes;
 use hob_memory::vectors::index::Index;
 use hob_store::error::StoreError;
@@ -94,7 +94,7 @@ async fn embed(store: &Store, memories: i64) -> (Arc<Serving>, Duration) {
         took += started.elapsed();
     }
     let described = EmbeddingModel { name: "scattered".to_owned(), dimensions: DIMENSIONS, digest: String::new() };
-    (Arc::new(Serving { embedder: Arc::new(Silent(described)), model, index: RwLock::new(index) }), took)
+    (Arc::new(Serving::of(Arc::new(Silent(described)), model, index)), took)
 }
 
 fn resident() -> String {

@@ -1,5 +1,7 @@
-//! Terminals beside a running Hob, as a channel: each window is a connection to the socket in the data directory, and is shown
-//! what is said and done in its conversation. What nobody is there to read waits.
+//! Terminals beside a running Hob, as a channel.
+//!
+//! Each window is a connection to the socket in the data directory, and is shown what is said and done in its conversation. What
+//! nobody is there to read waits.
 //!
 //! Never: conversation logic; what a command or a number means is the router's business.
 //! Start at [`Windows`]; `cli::attached` is the other end.

@@ -39,7 +39,7 @@ impl Window {
     }
 
     async fn hears(&mut self) -> String {
-        within("line in a window", self.lines.next_line()).await.unwrap().expect("the window has closed")
+        within("line in a window", self.lines.next_line()).await.unwrap().unwrap()
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 
 use rustix::process::Signal;
 use tempfile::TempDir;
+use tokio::process::Command;
 use toml::{Table, Value};
 
 use super::fake_model::{FakeModel, Reply};
@@ -66,9 +67,14 @@ impl House {
 
     /// Starts `hob run`, and waits for its first poll.
     pub async fn start(&mut self) {
+        self.start_as(hob(self.home.path(), &["run"])).await;
+    }
+
+    /// The same with a program that is Hob.
+    pub async fn start_as(&mut self, command: Command) {
         assert!(self.hob.is_none(), "it runs already");
         let polls = self.telegram.look(|world| world.called("getUpdates"));
-        self.hob = Some(Hob::start(hob(self.home.path(), &["run"])));
+        self.hob = Some(Hob::start(command));
         self.telegram.until_true("poll of a started Hob", |world| world.called("getUpdates") > polls).await;
     }
 

@@ -32,8 +32,15 @@ pub fn binary() -> PathBuf {
 
 /// `hob` with these arguments, in `home` and with nothing of this process's environment that it would look at.
 pub fn hob(home: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(binary());
-    command.args(arguments).current_dir(home).env_clear().kill_on_drop(true);
+    let mut command = at_home(&binary(), home);
+    command.args(arguments);
+    command
+}
+
+/// A program that is `hob`, in its `home`.
+pub fn at_home(program: &Path, home: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(home).env_clear().kill_on_drop(true);
     command.env("PATH", Environment::of_process().get("PATH").unwrap_or_default()).env("HOME", home);
     command.env("HOB_HOME", home.join("data")).env("TZ", "UTC").env("OLLAMA_HOST", "127.0.0.1:1");
     // A test reaches out to nobody.

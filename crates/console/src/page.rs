@@ -1,7 +1,7 @@
 //! Where replies are drawn: above the prompt, so that neither garbles the other.
 //!
 //! What is settled stays as it is. Below it is the live region, which is drawn anew until it is settled. A [`Page`] takes
-//! orders from any thread; the [`Printer`] carries them out, one after the other.
+//! orders from any thread; the `Printer` carries them out, one after the other.
 
 use std::io;
 use std::sync::Arc;

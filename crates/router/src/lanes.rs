@@ -367,7 +367,7 @@ impl Inner {
 async fn drive(ports: Arc<Ports>, line: Line, claimed: Claimed) -> Result<Outcome, StoreError> {
     let key = claimed.key.clone();
     match Driver::new(ports, line, &claimed) {
-        Some(driver) => driver.drive(claimed).await,
+        Some(driver) => Box::pin(driver.drive(claimed)).await,
         None => Err(StoreError::Inconsistent {
             table: "runs",
             id: key.run.to_string(),

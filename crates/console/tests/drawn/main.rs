@@ -62,7 +62,7 @@ fn answer(number: u64) -> String {
         return [BLOCKS[0], BLOCKS[4], BLOCKS[2], BLOCKS[5], BLOCKS[9], BLOCKS[13]].join("\n\n");
     }
     let mut blocks: Vec<&str> = (0..rng.random_range(1..7)).map(|_| *BLOCKS.choose(&mut rng).unwrap()).collect();
-    if number % 7 == 0 {
+    if number.is_multiple_of(7) {
         // Higher than the terminal.
         blocks.extend([BLOCKS[4]; 3].iter().chain([BLOCKS[3]; 4].iter()));
     }

@@ -109,32 +109,20 @@ fn sentences_become_calls() {
     "#);
 }
 
+/// What is said to each, without a call.
+fn said(sentences: &[&str]) -> String {
+    let said = sentences.iter().map(|sentence| {
+        let completion = ask(sentence);
+        assert!(completion.calls().next().is_none(), "{sentence}");
+        format!("> {}\n{}", sentence.escape_debug(), completion.text())
+    });
+    said.collect::<Vec<_>>().join("\n")
+}
+
 #[test]
-fn the_rest_is_said() {
-    let sentences = [
-        "help",
-        "hilfe",
-        "?",
-        "Hello!",
-        "Guten Morgen",
-        "Thanks a lot!",
-        "Danke.",
-        " \n",
-        "Write me a poem",
-        "remind me to stretch",
-        "[Schedule 3, once. Due today at 9:00.]\nRemind me: stretch",
-        "remember",
-        "do you",
-    ];
-    let said: Vec<_> = sentences
-        .iter()
-        .map(|sentence| {
-            let completion = ask(sentence);
-            assert!(completion.calls().next().is_none(), "{sentence}");
-            format!("> {}\n{}", sentence.escape_debug(), completion.text())
-        })
-        .collect();
-    insta::assert_snapshot!(said.join("\n"), @r#"
+fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
+    let sentences = ["help", "hilfe", "?", "Write me a poem", "remember", "do you"];
+    insta::assert_snapshot!(said(&sentences), @r#"
     > help
     No language model is connected, so I understand only a few sentences:
     - remember that my sister's birthday is 3 May
@@ -170,16 +158,6 @@ fn the_rest_is_said() {
     Any other question I look up in what you told me.
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
-    > Hello!
-    Hello! I am Hob, without a language model for now. Say "help" to see what I can do.
-    > Guten Morgen
-    Hallo! Ich bin Hob, im Moment ohne Sprachmodell. Sag „Hilfe“, um zu sehen, was ich kann.
-    > Thanks a lot!
-    You're welcome.
-    > Danke.
-    Gern geschehen.
-    >  \n
-    Your message is empty. Say "help" to see what I can do.
     > Write me a poem
     I did not understand that. No language model is connected, so I understand only a few sentences:
     - remember that my sister's birthday is 3 May
@@ -192,10 +170,6 @@ fn the_rest_is_said() {
     Any other question I look up in what you told me.
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
-    > remind me to stretch
-    When? Say it like: remind me in 20 minutes to stretch.
-    > [Schedule 3, once. Due today at 9:00.]\nRemind me: stretch
-    Reminder: stretch
     > remember
     I did not understand that. No language model is connected, so I understand only a few sentences:
     - remember that my sister's birthday is 3 May
@@ -220,6 +194,35 @@ fn the_rest_is_said() {
     Any other question I look up in what you told me.
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
+    "#);
+}
+
+#[test]
+fn courtesies_and_reminders_are_answered() {
+    let sentences = [
+        "Hello!",
+        "Guten Morgen",
+        "Thanks a lot!",
+        "Danke.",
+        " \n",
+        "remind me to stretch",
+        "[Schedule 3, once. Due today at 9:00.]\nRemind me: stretch",
+    ];
+    insta::assert_snapshot!(said(&sentences), @r#"
+    > Hello!
+    Hello! I am Hob, without a language model for now. Say "help" to see what I can do.
+    > Guten Morgen
+    Hallo! Ich bin Hob, im Moment ohne Sprachmodell. Sag „Hilfe“, um zu sehen, was ich kann.
+    > Thanks a lot!
+    You're welcome.
+    > Danke.
+    Gern geschehen.
+    >  \n
+    Your message is empty. Say "help" to see what I can do.
+    > remind me to stretch
+    When? Say it like: remind me in 20 minutes to stretch.
+    > [Schedule 3, once. Due today at 9:00.]\nRemind me: stretch
+    Reminder: stretch
     "#);
 }
 

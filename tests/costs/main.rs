@@ -3,11 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-#[path = "support/mod.rs"]
+#[path = "../support/mod.rs"]
 mod support;
+
+mod allocations;
 
 use std::collections::BTreeMap;
 
+use hob_model::tokens;
 use hob_store::Store;
 use sqlx::Connection;
 
@@ -128,13 +131,32 @@ async fn n17_a_plain_hi() {
     assert!((51_000..=63_000).contains(&cost.log_bytes), "{cost:#?}");
 }
 
+/// What the model is asked with for a first "hi": Hob's own words, the usual tools, and who speaks.
 #[tokio::test]
-async fn n17_the_same_with_eighty_facts() {
-    let mut house = house().await;
+async fn n17_the_tokens_of_a_first_hi() {
+    let mut house = House::with(COUNTED).await;
+    house.start().await;
+    turn(&mut house, "hi").await;
+    let requests = house.model.requests();
+    let asked = requests.last().unwrap();
+    let said: u64 = asked.messages().iter().map(|message| tokens::count(&message["content"].to_string())).sum();
+    let offered = tokens::count(&asked.body["tools"].to_string());
+    // The day's name and the clock's are of one length or another.
+    assert!(said.abs_diff(201) <= 10 && offered == 1_613, "{said} tokens are said, {offered} are tools");
+}
+
+/// A reply that has eighty facts remembered.
+fn eighty_facts() -> Reply {
     let facts: Vec<String> =
         (0..80).map(|at| format!(r#"{{"category":"kitchen","key":"shelf {at}","value":"jar number {at}"}}"#)).collect();
     let calls: Vec<(&str, &str)> = facts.iter().map(|fact| ("remember_fact", fact.as_str())).collect();
-    house.model.reply(Reply::calls(&calls));
+    Reply::calls(&calls)
+}
+
+#[tokio::test]
+async fn n17_the_same_with_eighty_facts() {
+    let mut house = house().await;
+    house.model.reply(eighty_facts());
     turn(&mut house, "Remember what stands on the shelves.").await;
     turn(&mut house, "hi").await;
     let cost = turn(&mut house, "hi").await;
