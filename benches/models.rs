@@ -233,7 +233,7 @@ async fn stream(dialect: &Dialect, how: &str, pieces: Vec<String>) {
         system: BASE.to_owned(),
         messages: vec![Message::user("How is the garden?")],
         stable: 0,
-        tools: Vec::new(),
+        tools: Vec::new().into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
     };
@@ -341,7 +341,8 @@ fn requests(runtime: &Runtime) {
             let past = Past { messages: history(count), ..Past::default() };
             let plain: Vec<_> = past.messages.iter().map(Plain::of).collect();
             let tools = vec![tool("recall"), tool("remember_fact")];
-            let material = Material { system: BASE.to_owned(), tools, tail: "time: Friday".to_owned(), past };
+            let material =
+                Material { system: BASE.to_owned(), tools: tools.into(), tail: "time: Friday".to_owned(), past };
             let times = (200_000 / count).clamp(60, 2_000);
             let mut said = Transcript::default();
             said.push(Message::user("And?"));
@@ -376,7 +377,8 @@ fn counting() {
         let messages = history(count);
         let tokens = messages.iter().map(tokens::message).sum();
         let past = Past { messages, tokens, ..Past::default() };
-        let material = Material { system: BASE.to_owned(), tools: Vec::new(), tail: "time: Friday".to_owned(), past };
+        let material =
+            Material { system: BASE.to_owned(), tools: Vec::new().into(), tail: "time: Friday".to_owned(), past };
         let took = timed(200, || material.tokens());
         println!("tokens  of a turn after {count:>6} archived messages: {took:.2?}");
     }

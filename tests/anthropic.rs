@@ -86,7 +86,7 @@ fn asking(text: &str) -> Request {
         system: "Be brief.".to_owned(),
         messages: vec![Message::user(text)],
         stable: 0,
-        tools: vec![tool("current_time"), tool("recall")],
+        tools: vec![tool("current_time"), tool("recall")].into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
     }
@@ -363,7 +363,7 @@ proptest! {
             let fake = FakeAnthropic::start().await;
             fake.reply(Reply::text("ok"));
             let mut request = Request { stable: stable.min(messages.len()), messages, ..asking("") };
-            request.tools.truncate(if tools { 2 } else { 0 });
+            request.tools = request.tools[..if tools { 2 } else { 0 }].to_vec().into();
             let tuning = Tuning { effort, ..Tuning::default() };
             let provider = Anthropic::new(Settings { model: model.to_owned(), tuning, ..settings(&fake.base_url()) });
             let outcome = provider.unwrap().complete(&request, &NoSink).await;

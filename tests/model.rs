@@ -78,7 +78,7 @@ fn asking(text: &str) -> Request {
         system: "Be brief.".to_owned(),
         messages: vec![Message::user(text)],
         stable: 0,
-        tools: vec![tool("current_time"), tool("recall")],
+        tools: vec![tool("current_time"), tool("recall")].into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
     }
@@ -197,7 +197,7 @@ async fn what_a_server_refuses_is_left_out_at_once_and_from_then_on() {
 async fn a_model_that_takes_no_tools_while_it_thinks_is_told_not_to() {
     let fake = FakeModel::start().await;
     fake.otherwise(|_| Reply::text("ok"));
-    let without_tools = Request { tools: Vec::new(), ..asking("Hi") };
+    let without_tools = Request { tools: Vec::new().into(), ..asking("Hi") };
     for effort in [None, Some(Effort::High)] {
         let tuning = Tuning { effort, ..Tuning::default() };
         let settings = Settings { model: "gpt-6-luna".to_owned(), tuning, ..settings(&fake.base_url()) };

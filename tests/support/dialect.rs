@@ -66,7 +66,7 @@ pub fn asking(messages: Vec<Message>) -> Request {
         system: "Be brief.".to_owned(),
         messages,
         stable: 0,
-        tools: vec![tool("current_time"), tool("look")],
+        tools: vec![tool("current_time"), tool("look")].into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
     }

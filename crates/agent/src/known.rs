@@ -1,7 +1,10 @@
 //! What is known that bears on a message, as lines for the context and as a record of the same: nothing is shown that is not
 //! recorded, and nothing recorded that was not shown.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::machine::begun::Recalled;
@@ -71,7 +74,8 @@ impl Known {
     #[must_use]
     pub fn shown(&self, reader: Reader<'_>, limits: RecallLimits) -> Shown {
         let facts = self.facts.iter().take(limits.facts);
-        let facts = facts.map(|fact| (fact_line(fact, reader), self.of_fact(fact), fact.taint.clone()));
+        let asked: BTreeSet<String> = telling(&self.question).collect();
+        let facts = facts.map(|fact| (fact_line(fact, reader), of_fact(fact, &asked), fact.taint.clone()));
         let rivals = self.rivals.iter().map(|rivals| (rival_line(rivals, reader), of_rival(rivals), rivals.taint()));
         let fragments = self.fragments.iter().take(limits.fragments);
         let fragments = fragments.map(|of| (memory_line(of, reader), of_memory(of), of.taint.clone()));
@@ -81,14 +85,14 @@ impl Known {
         shown.add(MEMORIES, fragments, limits.tokens);
         shown
     }
+}
 
-    /// The record of a fact; that it shares a word with the message is what makes showing it a use.
-    fn of_fact(&self, fact: &KnownFact) -> Recalled {
-        let asked: Vec<String> = telling(&self.question).collect();
-        let shared = telling(&fact.key).chain(telling(&fact.value)).any(|word| asked.contains(&word));
-        let parts = shared.then(|| (Recalled::WORDS.to_owned(), 1_000)).into_iter().collect();
-        Recalled { parts, ..Recalled::of_fact(fact.fact, thousandths(fact.score)) }
-    }
+/// The record of a fact; that it shares a word with those that were asked about is what makes showing it a use.
+fn of_fact(fact: &KnownFact, asked: &BTreeSet<String>) -> Recalled {
+    let is_asked = || telling(&fact.key).chain(telling(&fact.value)).any(|word| asked.contains(&word));
+    let shared = !asked.is_empty() && is_asked();
+    let parts = shared.then(|| (Recalled::WORDS.to_owned(), 1_000)).into_iter().collect();
+    Recalled { parts, ..Recalled::of_fact(fact.fact, thousandths(fact.score)) }
 }
 
 fn telling(text: &str) -> impl Iterator<Item = String> {
@@ -144,8 +148,8 @@ fn thousandths(score: f64) -> i64 {
     (score * 1_000.0).round() as i64
 }
 
-fn day(at: Timestamp, zone: &TimeZone) -> String {
-    at.to_zoned(zone.clone()).strftime("%Y-%m-%d").to_string()
+fn day(at: Timestamp, zone: &TimeZone) -> Date {
+    at.to_zoned(zone.clone()).date()
 }
 
 /// A person's words in quotes that they cannot close.

@@ -15,7 +15,8 @@ use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Principal;
 use hob_core::domain::tools::USE_TOOL;
 use hob_model::message::Message;
-use hob_model::provider::{Request, ToolChoice, ToolSchema};
+use hob_model::offered::OfferedTools;
+use hob_model::provider::{Request, ToolChoice};
 use hob_model::tokens;
 
 /// The scheme of the system prompt's digest (row B11).
@@ -88,7 +89,16 @@ pub fn text_digest(text: &str) -> Digest {
 
 /// Data on one line, unable to end the block it stands in.
 pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›")
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.extend(word.chars().map(|sign| match sign {
+            '<' => '‹',
+            '>' => '›',
+            other => other,
+        }));
+    }
+    line
 }
 
 /// The parts of a run's requests that do not change while it runs.
@@ -97,7 +107,7 @@ pub struct Material {
     /// The system prompt.
     pub system: String,
     /// The tools on offer.
-    pub tools: Vec<ToolSchema>,
+    pub tools: OfferedTools,
     /// The volatile tail.
     pub tail: String,
     /// The conversation before this run.
@@ -173,7 +183,7 @@ impl Material {
             system: compaction::texts::SUMMARISER.to_owned(),
             messages: vec![Message::user(text)],
             stable: 0,
-            tools: Vec::new(),
+            tools: OfferedTools::default(),
             tool_choice: ToolChoice::None,
             max_output_tokens: None,
         }
@@ -182,7 +192,7 @@ impl Material {
     /// The sizes of what goes with every request.
     #[must_use]
     pub fn fixed(&self) -> Fixed {
-        let tools: u64 = self.tools.iter().map(tokens::tool).sum();
+        let tools = self.tools.tokens();
         let system = tokens::estimate(&self.system, &[], &[]);
         Fixed { system, tools, tail: tokens::message(&Message::user(self.tail.as_str())) }
     }
@@ -212,9 +222,7 @@ impl Material {
     #[must_use]
     pub fn chars(&self) -> u64 {
         let history: usize = self.past.messages.iter().map(size).sum();
-        let tools: usize =
-            self.tools.iter().map(|tool| tool.description.len() + tool.parameters.to_string().len()).sum();
-        (self.system.len() + self.tail.len() + tools + history) as u64
+        (self.system.len() + self.tail.len() + self.tools.chars() + history) as u64
     }
 }
 
@@ -222,7 +230,8 @@ impl Material {
     /// Its tokens, as counted here. What was counted before is not counted again.
     #[must_use]
     pub fn tokens(&self) -> u64 {
-        tokens::estimate(&self.system, &self.tools, &[Message::user(self.tail.as_str())]) + self.past.tokens
+        let around = tokens::estimate(&self.system, &[], &[Message::user(self.tail.as_str())]);
+        around + self.tools.tokens() + self.past.tokens
     }
 }
 

@@ -21,6 +21,7 @@ pub mod legal;
 mod lenient;
 pub mod message;
 pub mod metered;
+pub mod offered;
 pub mod offline;
 pub mod ollama;
 pub mod openai;

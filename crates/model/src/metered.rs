@@ -202,7 +202,7 @@ mod tests {
             system: String::new(),
             messages: Vec::new(),
             stable: 0,
-            tools: Vec::new(),
+            tools: Vec::new().into(),
             tool_choice: ToolChoice::Auto,
             max_output_tokens: None,
         };

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::error::ModelError;
 use crate::message::{Completion, Message};
+use crate::offered::OfferedTools;
 use crate::settings::Tuning;
 
 /// What the model is told about a tool.
@@ -29,7 +30,7 @@ pub struct Request {
     /// How many of the messages stand like this in the conversation's next request too: a cache may keep them.
     pub stable: usize,
     /// The tools on offer, sorted by name.
-    pub tools: Vec<ToolSchema>,
+    pub tools: OfferedTools,
     /// Which of them may or must be called.
     pub tool_choice: ToolChoice,
     /// Tokens of the reply, at most, instead of what is configured for the model.
@@ -124,7 +125,7 @@ mod tests {
             system: String::new(),
             messages: Vec::new(),
             stable: 0,
-            tools: Vec::new(),
+            tools: OfferedTools::default(),
             tool_choice: ToolChoice::Auto,
             max_output_tokens,
         };

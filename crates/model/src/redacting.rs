@@ -1,9 +1,8 @@
 //! A model that is told no secret of this Hob, and that tells none: what goes to it, its reply, the words of the reply while
 //! they come, and its errors are without them.
 
-use std::sync::{Mutex, PoisonError};
-
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 
@@ -33,7 +32,7 @@ impl Provider for Redacting {
     }
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let request = clean_request(&self.redactor, request.clone());
+        let request = clean_request(&self.redactor, request);
         let shown = Shown { sink, stream: Mutex::new(self.redactor.stream()) };
         match self.inner.complete(&request, &shown).await {
             Ok(completion) => {
@@ -82,11 +81,36 @@ impl Sink for Shown<'_> {
     }
 }
 
-fn clean_request(redactor: &Redactor, mut request: Request) -> Request {
+/// The request without secrets. Most have none, and are not copied.
+fn clean_request<'a>(redactor: &Redactor, request: &'a Request) -> Cow<'a, Request> {
+    let is_clean = redactor.is_clean(&request.system)
+        && request.tools.iter().all(|tool| redactor.is_clean(&tool.description))
+        && request.messages.iter().all(|message| is_clean_message(redactor, message));
+    if is_clean { Cow::Borrowed(request) } else { Cow::Owned(cleaned(redactor, request.clone())) }
+}
+
+fn is_clean_message(redactor: &Redactor, message: &Message) -> bool {
+    match message {
+        Message::User { parts } => parts.iter().all(|part| match part {
+            UserPart::Text { text } => redactor.is_clean(text),
+            UserPart::Image(_) | UserPart::Picture(_) => true,
+        }),
+        Message::Assistant { parts } => parts.iter().all(|part| match part {
+            ReplyPart::Text { text } => redactor.is_clean(text),
+            ReplyPart::Call(call) => redactor.is_clean(&call.arguments),
+            ReplyPart::Sealed(sealed) => redactor.is_clean(&sealed.data),
+        }),
+        Message::Tool(result) => redactor.is_clean(&result.text),
+    }
+}
+
+fn cleaned(redactor: &Redactor, mut request: Request) -> Request {
     redactor.clean(&mut request.system);
-    for tool in &mut request.tools {
+    let mut tools = request.tools.to_vec();
+    for tool in &mut tools {
         redactor.clean(&mut tool.description);
     }
+    request.tools = tools.into();
     for message in &mut request.messages {
         match message {
             Message::User { parts } => {
@@ -165,7 +189,7 @@ mod tests {
     }
 
     fn request(messages: Vec<Message>) -> Request {
-        let (tools, tool_choice) = (Vec::new(), ToolChoice::Auto);
+        let (tools, tool_choice) = (Vec::new().into(), ToolChoice::Auto);
         Request { system: format!("My key: {KEY}."), messages, stable: 0, tools, tool_choice, max_output_tokens: None }
     }
 

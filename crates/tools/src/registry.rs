@@ -40,6 +40,12 @@ struct Known {
     family: Option<Arc<str>>,
 }
 
+/// Whether somebody is offered that tool (row C5).
+#[must_use]
+pub fn covers(reach: &Reach<'_>, spec: &ToolSpec) -> bool {
+    reach.covers(&spec.module, spec.role)
+}
+
 impl Registry {
     /// Adds a tool; one of the same name is replaced. One whose schema is none is left out, and told of.
     #[must_use]
@@ -79,19 +85,22 @@ impl Registry {
         }
     }
 
-    /// Those of them that are on offer to somebody (row C5).
+    /// What each is, in order.
+    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.values().map(|known| known.tool.spec())
+    }
+
+    /// Those of them that are wanted.
     #[must_use]
-    pub fn within(&self, reach: &Reach<'_>) -> Self {
-        let covered = |tool: &Arc<dyn Tool>| reach.covers(&tool.spec().module, tool.spec().role);
-        let tools = self.tools.iter().filter(|(_, known)| covered(&known.tool));
+    pub fn only(&self, wanted: impl Fn(&ToolSpec) -> bool) -> Self {
+        let tools = self.tools.iter().filter(|(_, known)| wanted(known.tool.spec()));
         Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }
     }
 
-    /// Those of them that a run was offered, and that are still there.
+    /// Those of them that are on offer to somebody (row C5).
     #[must_use]
-    pub fn offered(&self, names: &BTreeMap<String, ToolFacts>) -> Self {
-        let tools = self.tools.iter().filter(|(name, _)| names.contains_key(*name));
-        Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }.disclosing()
+    pub fn within(&self, reach: &Reach<'_>) -> Self {
+        self.only(|spec| covers(reach, spec))
     }
 
     /// The same, with a `use_tool` that knows those among them that are shown on need; without it where there are none.
@@ -117,13 +126,6 @@ impl Registry {
     /// Is its schema left out of requests?
     fn is_hidden(&self, known: &Known) -> bool {
         !known.tool.spec().core && self.tools.contains_key(USE_TOOL)
-    }
-
-    /// Those of them that are named.
-    #[must_use]
-    pub fn among(&self, names: &BTreeSet<String>) -> Self {
-        let tools = self.tools.iter().filter(|(name, _)| names.contains(*name));
-        Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }
     }
 
     /// The tool with this name.

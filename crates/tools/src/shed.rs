@@ -8,29 +8,73 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 
-use crate::Tool;
 use crate::registry::Registry;
+use crate::{Tool, ToolSpec};
+use hob_model::offered::OfferedTools;
+
+/// So many offers are remembered: one for each role and persona in an ordinary house.
+const OFFERS_MAX: usize = 32;
 
 /// All tools there are, now.
 pub struct Tools {
     /// What is always there; its names are taken.
     base: Registry,
     families: Mutex<BTreeMap<String, Vec<Arc<dyn Tool>>>>,
-    now: ArcSwap<Registry>,
+    now: ArcSwap<Now>,
+}
+
+/// The tools, and what was made of them.
+struct Now {
+    all: Arc<Registry>,
+    /// By which of them are in it.
+    offers: Mutex<BTreeMap<Vec<bool>, Arc<Offer>>>,
+}
+
+impl Now {
+    fn of(all: Registry) -> Self {
+        Self { all: Arc::new(all), offers: Mutex::default() }
+    }
+}
+
+/// Some of the tools, as a model is shown them.
+pub struct Offer {
+    /// The tools, with a `use_tool` that knows those that are shown on need.
+    pub tools: Registry,
+    /// What a request names.
+    pub shown: OfferedTools,
 }
 
 impl Tools {
     /// These, and whatever is published later.
     #[must_use]
     pub fn new(base: Registry) -> Self {
-        let now = ArcSwap::from_pointee(base.clone());
+        let now = ArcSwap::from_pointee(Now::of(base.clone()));
         Self { base, families: Mutex::default(), now }
     }
 
     /// The tools as they are now.
     #[must_use]
     pub fn now(&self) -> Arc<Registry> {
-        self.now.load_full()
+        Arc::clone(&self.now.load().all)
+    }
+
+    /// Those of them that are wanted. One run after another wants the same: what is made of them is made once.
+    #[must_use]
+    pub fn offer(&self, wanted: impl Fn(&ToolSpec) -> bool) -> Arc<Offer> {
+        let now = self.now.load();
+        let key: Vec<bool> = now.all.specs().map(&wanted).collect();
+        let mut offers = now.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(offer) = offers.get(&key) {
+            return Arc::clone(offer);
+        }
+        if offers.len() >= OFFERS_MAX {
+            offers.clear();
+        }
+        let tools = now.all.only(wanted).disclosing();
+        let shown = tools.schemas().into();
+        let offer = Arc::new(Offer { tools, shown });
+        offers.insert(key, Arc::clone(&offer));
+        offer
     }
 
     /// From now on these are the tools of `family`, instead of those that it had; none: it is gone. A tool whose name is
@@ -48,7 +92,7 @@ impl Tools {
                 all = all.joined_by(family, Arc::clone(tool));
             }
         }
-        self.now.store(Arc::new(all));
+        self.now.store(Arc::new(Now::of(all)));
     }
 }
 

@@ -154,7 +154,7 @@ fn first_request() -> Request {
         system: "This is a test of whether you can use tools. Do exactly what you are told.".to_owned(),
         messages: vec![Message::user(words)],
         stable: 1,
-        tools: vec![echo],
+        tools: vec![echo].into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
     }

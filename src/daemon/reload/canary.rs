@@ -24,7 +24,7 @@ pub(super) async fn model(models: &Catalog) -> Result<(), Why> {
         system: "You are being tried out. Answer with the one word: yes.".to_owned(),
         messages: vec![Message::user("Are you there?")],
         stable: 0,
-        tools: Vec::new(),
+        tools: Vec::new().into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: Some(TOKENS_MAX),
     };

@@ -148,7 +148,7 @@ fn word() -> Request {
         system: "You answer in one word.".to_owned(),
         messages: vec![Message::user(WORD)],
         stable: 0,
-        tools: Vec::new(),
+        tools: Vec::new().into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: Some(WORD_TOKENS),
     }

@@ -2,7 +2,7 @@
 
 use crate::driver::advance::Cause;
 use crate::driver::known::{fitting_skills, look_back};
-use crate::driver::{Driver, claim, perform};
+use crate::driver::{Driver, claim};
 use crate::handover;
 use crate::known::Shown;
 use crate::machine::accepted::Accepted;
@@ -18,13 +18,14 @@ use hob_core::domain::tools::USE_SKILL;
 use hob_core::policy::access::Reach;
 use hob_core::policy::routing::{Around, Features, Tiers, route};
 use hob_model::message::{Message, Picture};
+use hob_model::offered::OfferedTools;
 use hob_model::price;
-use hob_model::provider::ToolSchema;
 use hob_model::tokens::{Calibration, Sample};
 use hob_store::Statement;
 use hob_store::beginnings::Beginning;
 use hob_store::error::StoreError;
 use hob_store::sessions::Session;
+use hob_tools::registry::covers;
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ const SUMMARY_TOKENS: u64 = 600;
 /// What every request of a run begins with, but for the history.
 struct Fixed {
     system: String,
-    tools: Vec<ToolSchema>,
+    tools: OfferedTools,
     tail: String,
 }
 
@@ -84,11 +85,12 @@ impl Beginner<'_> {
         let nobody = Persona::default();
         let persona = personas.get(name).unwrap_or(&nobody);
         let reach = Reach { role: accepted.principal.role, modules: &persona.modules };
-        let tools = self.ports.tools.now().within(&reach);
-        let tools = agent.map_or_else(|| tools.clone(), |agent| tools.among(&agent.tools)).disclosing();
+        let handed_on = |name: &String| agent.is_none_or(|agent| agent.tools.contains(name));
+        let offer = ports.tools.offer(|tool| covers(&reach, tool) && handed_on(&tool.schema.name));
+        let tools = &offer.tools;
         let skills = if tools.get(USE_SKILL).is_some() { fitting_skills(ports, accepted).await } else { Vec::new() };
         let tail = [vec![tail], skills].concat().join("\n");
-        let fixed = Fixed { system: system_of(ports, name, agent), tools: tools.schemas(), tail };
+        let fixed = Fixed { system: system_of(ports, name, agent), tools: offer.shown.clone(), tail };
         let (context, blobs, material) = self.context(fixed, history).await?;
         let models = self.chain(session.model.as_deref().or(persona.model.as_deref())).await?;
         let reply_tokens = persona.max_output_tokens.unwrap_or(self.ports.reply_tokens);
@@ -162,13 +164,12 @@ impl Beginner<'_> {
         stretch: claim::History,
     ) -> Result<(Context, Vec<(String, String)>, Arc<Material>), StoreError> {
         let Fixed { system, tools, tail } = fixed;
-        let tools_text = perform::encode_tools(&tools)?;
         let (from, through) = (stretch.from, stretch.through);
         let past = if from > through { Past::default() } else { self.read(stretch).await? };
         let material = Material { system, tools, tail, past };
         let context = Context {
             system: system_digest(&material.system),
-            tools: text_digest(&tools_text),
+            tools: text_digest(material.tools.json()),
             tail: text_digest(&material.tail),
             history_from: from,
             history_through: through,
@@ -176,7 +177,7 @@ impl Beginner<'_> {
         };
         let blobs = vec![
             (context.system.0.clone(), material.system.clone()),
-            (context.tools.0.clone(), tools_text),
+            (context.tools.0.clone(), material.tools.json().to_owned()),
             (context.tail.0.clone(), material.tail.clone()),
         ];
         Ok((context, blobs, Arc::new(material)))

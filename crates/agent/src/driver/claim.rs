@@ -297,7 +297,7 @@ impl Statement for LoadMaterial {
         };
         Ok(Material {
             system: blobs::get(tx, &self.context.system.0).await?,
-            tools,
+            tools: tools.into(),
             tail: blobs::get(tx, &self.context.tail.0).await?,
             past: history.run(tx).await?,
         })

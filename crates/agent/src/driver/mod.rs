@@ -402,9 +402,12 @@ impl Driver {
         let session = active.input.session_key();
         let place = Place::of(self.home, &self.destination.conversation);
         let (destination, taint) = (self.destination.clone(), active.taint.clone());
-        let now = self.ports.tools.now();
         // What older runs were offered is not in their record's list of tools.
-        let tools = if active.rules >= Rules::THIRD { now.offered(&active.tools) } else { Registry::clone(&now) };
+        let tools = if active.rules >= Rules::THIRD {
+            self.ports.tools.offer(|tool| active.tools.contains_key(&tool.schema.name)).tools.clone()
+        } else {
+            Registry::clone(&self.ports.tools.now())
+        };
         let run = self.key.run;
         let draft = InDraft {
             place: draft::place_of(active, &call.id),

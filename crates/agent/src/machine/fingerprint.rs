@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::machine::digest::Digest;
 use crate::machine::policy::Policy;
 use crate::machine::state::State;
-use crate::machine::transcript::{Transcript, canonical};
+use crate::machine::transcript::Transcript;
 
 /// The scheme of state hashes: hashes of different schemes are not compared.
 pub const STATE_SCHEME: &str = "state1";
@@ -20,9 +20,8 @@ pub const STATE_SCHEME: &str = "state1";
 /// The hash of everything that decides how a run goes on.
 #[must_use]
 pub fn fingerprint(state: &State) -> Digest {
-    let bytes = canonical(state);
-    let value = serde_json::from_slice(&bytes).unwrap_or_default();
-    Digest::of(STATE_SCHEME, &[text_of(&value).as_bytes()])
+    let value = serde_json::to_value(state).unwrap_or_default();
+    Digest::of(STATE_SCHEME, &[&text_of(&value)])
 }
 
 /// The transcript's form: its own hash grows along, so that a long one costs no more than a short one.
@@ -59,47 +58,53 @@ fn unlike(value: Value, usual: &Value) -> Value {
 }
 
 /// JSON with its keys in order, without fields that say nothing.
-fn text_of(value: &Value) -> String {
-    let mut text = String::new();
+fn text_of(value: &Value) -> Vec<u8> {
+    let mut text = Vec::new();
     tell(value, &mut text);
     text
 }
 
 /// Adds it to the text; whether it says anything.
-fn tell(value: &Value, text: &mut String) -> bool {
+fn tell(value: &Value, text: &mut Vec<u8>) -> bool {
     match value {
         Value::Object(fields) => {
             let mut fields: Vec<_> = fields.iter().collect();
             fields.sort_unstable_by_key(|(name, _)| name.as_str());
-            text.push('{');
+            text.push(b'{');
             let begun = text.len();
             for (name, field) in fields {
                 let before = text.len();
-                text.push_str(if before == begun { "" } else { "," });
-                text.push_str(&Value::from(name.as_str()).to_string());
-                text.push(':');
+                text.extend((before > begun).then_some(b','));
+                plain(name, text);
+                text.push(b':');
                 if !tell(field, text) {
                     text.truncate(before);
                 }
             }
             let says = text.len() > begun;
-            text.push('}');
+            text.push(b'}');
             says
         }
         Value::Array(items) => {
-            text.push('[');
+            text.push(b'[');
             for (index, item) in items.iter().enumerate() {
-                text.push_str(if index == 0 { "" } else { "," });
+                text.extend((index > 0).then_some(b','));
                 tell(item, text);
             }
-            text.push(']');
+            text.push(b']');
             !items.is_empty()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            text.push_str(&value.to_string());
+            plain(value, text);
             says(value)
         }
     }
+}
+
+/// Adds a text, a number or a word of JSON.
+#[expect(clippy::expect_used, reason = "memory takes all that is written to it, and such a value encodes")]
+fn plain<T: Serialize + ?Sized>(value: &T, text: &mut Vec<u8>) {
+    serde_json::to_writer(text, value).expect("a plain value encodes");
 }
 
 /// Whether what holds nothing else says anything.
@@ -128,7 +133,7 @@ mod tests {
             (json!({"a\"b": [[], {}]}), r#"{"a\"b":[[],{}]}"#),
         ];
         for (value, expected) in table {
-            assert_eq!(text_of(&value), expected);
+            assert_eq!(String::from_utf8(text_of(&value)).unwrap(), expected);
         }
     }
 

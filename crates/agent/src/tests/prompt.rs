@@ -18,7 +18,7 @@ fn material(history: Vec<Message>, minute: i64) -> Material {
     let look = ToolSchema { name: "look".to_owned(), description: "Looks.".to_owned(), parameters };
     Material {
         system: settings.base.clone(),
-        tools: vec![look],
+        tools: vec![look].into(),
         tail: settings.tail(now, &principal(ANNA), &[]),
         past: Past { messages: history, ..Past::default() },
     }

@@ -147,7 +147,7 @@ pub fn request(shown: &[Shown], keys: &[(String, String)], zone: &TimeZone) -> R
         system: SYSTEM.to_owned(),
         messages: vec![Message::user(lines.join("\n"))],
         stable: 0,
-        tools: vec![tool()],
+        tools: vec![tool()].into(),
         tool_choice: ToolChoice::Tool { name: TOOL.to_owned() },
         max_output_tokens: Some(REPLY_TOKENS),
     }

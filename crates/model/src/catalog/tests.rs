@@ -70,7 +70,7 @@ fn request() -> Request {
         system: String::new(),
         messages: Vec::new(),
         stable: 0,
-        tools: Vec::new(),
+        tools: Vec::new().into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
     }

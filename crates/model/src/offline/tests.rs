@@ -15,7 +15,7 @@ fn request(messages: Vec<Message>) -> Request {
         system: String::new(),
         messages,
         stable: 0,
-        tools: tools.into(),
+        tools: tools.to_vec().into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
     }
@@ -233,7 +233,7 @@ fn results_are_told() {
         told("remember that my sister's birthday is 3 May", "Remembered.", false),
         told("remember that Anna likes tea", "Remembered.", false),
         told("merk dir: Annas Geburtstag ist der 3. Mai", "Remembered.", false),
-        told("remember that x is y", "The database is full.", true),
+        told("remember that x is y", "The database is full.\n\n[Say so plainly.]", true),
         told("what do you know about my sister?", found, false),
         told("what do you know about me?", found, false),
         told("what do you know about ghosts?", "Nothing found.", false),
@@ -277,7 +277,7 @@ fn results_are_told() {
 #[test]
 fn tools_that_are_not_on_offer_are_not_called() {
     let mut request = request(vec![user("what time is it?")]);
-    request.tools.clear();
+    request.tools = Vec::new().into();
     let completion = futures::executor::block_on(Offline.complete(&request, &NoSink)).unwrap();
     assert!(completion.calls().next().is_none());
     insta::assert_snapshot!(completion.text(), @"I understood that, but I would need the tool `current_time`, which I may not use here.");

@@ -159,7 +159,8 @@ impl Words {
 
     /// A tool that failed: told as that.
     pub(super) fn failed(self, result: &ToolResult) -> String {
-        let why = result.text.trim();
+        // What stands in brackets is said to a model.
+        let why = result.text.split("\n\n[").next().unwrap_or_default().trim();
         let (name, why) = (&result.name, if why.is_empty() { "?" } else { why });
         self.pick(&format!("That did not work ({name}): {why}"), &format!("Das hat nicht geklappt ({name}): {why}"))
     }

@@ -29,8 +29,7 @@ use hob_core::domain::outgoing::Destination;
 use hob_core::policy::redact::redact;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, ToolCall};
-use hob_model::provider::{NoSink, Provider, Request, Sink, ToolSchema};
-use hob_store::error::StoreError;
+use hob_model::provider::{NoSink, Provider, Request, Sink};
 
 /// How much of a panic's words is logged.
 const LOGGED_PANIC_CHARS_MAX: usize = 200;
@@ -206,11 +205,6 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 fn excerpt(message: &str) -> &str {
     let line = message.lines().next().unwrap_or_default();
     line.char_indices().nth(LOGGED_PANIC_CHARS_MAX).map_or(line, |(end, _)| &line[..end])
-}
-
-/// The stored form of the tools on offer.
-pub(super) fn encode_tools(tools: &[ToolSchema]) -> Result<String, StoreError> {
-    serde_json::to_string(tools).map_err(|error| StoreError::Database(error.to_string()))
 }
 
 #[cfg(test)]

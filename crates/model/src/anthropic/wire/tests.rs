@@ -79,7 +79,7 @@ fn request(tool_choice: ToolChoice, system: &str) -> Request {
         system: system.to_owned(),
         messages: vec![Message::user("a")],
         stable: 0,
-        tools: vec![tool("look"), tool("tell")],
+        tools: vec![tool("look"), tool("tell")].into(),
         tool_choice,
         max_output_tokens: None,
     }
@@ -100,7 +100,7 @@ fn choices_are_told_where_they_are_taken() {
         let body = body(model, Tuning::default(), &request(choice.clone(), "s"));
         assert_eq!(body["tool_choice"].to_string(), expected, "{model} {choice:?}");
     }
-    let bare = Request { tools: Vec::new(), ..request(tool(), "") };
+    let bare = Request { tools: Vec::new().into(), ..request(tool(), "") };
     let body = body("claude-opus-4-5", Tuning::default(), &bare);
     assert_eq!((body.get("tool_choice"), body.get("tools"), body.get("system")), (None, None, None));
 }
@@ -129,7 +129,7 @@ fn tools_and_system_share_a_breakpoint() {
 #[test]
 fn calls_of_tools_that_are_gone_are_still_described() {
     let messages = vec![Message::user("a"), Message::Assistant { parts: vec![call("0.0")] }, result("0.0", false)];
-    let request = Request { tools: Vec::new(), messages, ..request(ToolChoice::Auto, "") };
+    let request = Request { tools: Vec::new().into(), messages, ..request(ToolChoice::Auto, "") };
     let body = body("claude-opus-4-5", Tuning::default(), &request);
     insta::assert_snapshot!(body["tools"], @r#"[{"cache_control":{"type":"ephemeral"},"description":"No longer on offer.","input_schema":{"type":"object"},"name":"look"}]"#);
     assert_eq!(body["tool_choice"]["type"], "none");

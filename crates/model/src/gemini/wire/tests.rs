@@ -29,7 +29,14 @@ fn request(messages: Vec<Message>) -> Request {
         parameters: json!({"$schema": "x", "type": "object", "properties": {}}),
     };
     let (system, stable) = (" Be brief.\n".to_owned(), 0);
-    Request { system, messages, stable, tools: vec![tool], tool_choice: ToolChoice::Auto, max_output_tokens: None }
+    Request {
+        system,
+        messages,
+        stable,
+        tools: vec![tool].into(),
+        tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
+    }
 }
 
 fn body(settings: &Settings, request: &Request) -> Value {
@@ -120,7 +127,7 @@ fn the_choice_of_tools_is_told_only_where_there_are_tools() {
         let parameters = &body["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"];
         assert_eq!(*parameters, json!({"type": "object", "properties": {}}));
     }
-    request.tools.clear();
+    request.tools = Vec::new().into();
     let body = body(&settings("gemini-2.5-flash"), &request);
     assert_eq!((body.get("tools"), body.get("toolConfig")), (None, None));
     assert_eq!(body["systemInstruction"], json!({"parts": [{"text": "Be brief."}]}));

@@ -34,7 +34,14 @@ fn request(messages: Vec<Message>) -> Request {
         parameters: json!({"type": "object", "properties": {}}),
     };
     let (system, stable) = (" Be brief.\n".to_owned(), 0);
-    Request { system, messages, stable, tools: vec![tool], tool_choice: ToolChoice::Auto, max_output_tokens: None }
+    Request {
+        system,
+        messages,
+        stable,
+        tools: vec![tool].into(),
+        tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
+    }
 }
 
 fn body(settings: &Settings, traits: Traits, request: &Request) -> Value {

@@ -24,7 +24,7 @@ fn request(messages: Vec<Message>) -> Request {
         system: " ".to_owned(),
         messages,
         stable: 0,
-        tools: vec![tool],
+        tools: vec![tool].into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
     }
