@@ -78,11 +78,103 @@ async fn b12_a_failure_is_told_with_the_notes_and_a_new_conversation_drops_them(
     Where it stood: One side is done
     Next: The other side
     /journal shows what I noted.
+    1. Resume
+    2. Try again from the start
+    3. Let it be
     ");
     house.say(ADA, "/new");
     house.told(ADA, 2).await;
     house.say(ADA, "/journal");
     assert!(house.told(ADA, 3).await[2].starts_with("There is no run journal here"));
+    house.nothing_refused();
+}
+
+/// A task of Ada's that noted something and failed.
+async fn failed() -> House {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(Reply::call("update_run_journal", NOTES));
+    house.ask(ADA, "Paint the fence", Reply::status(401)).await;
+    house.ended(1).await;
+    house
+}
+
+#[tokio::test]
+async fn b12_a_failed_run_is_resumed_by_its_button_and_goes_on_from_its_journal() {
+    let house = failed().await;
+    let panel = house.remembered(ADA);
+    let labels: Vec<&str> = panel.1.iter().map(|(label, _)| label.as_str()).collect();
+    assert_eq!(labels, ["Resume", "Try again from the start", "Let it be"]);
+    house.model.reply(Reply::text("The other side is done, too."));
+    house.press(ADA, "Resume");
+    assert_eq!(house.told(ADA, 2).await[1], "The other side is done, too.");
+    let asked = house.model.requests().pop().unwrap();
+    assert!(context(&asked).contains("## Next action\nThe other side"), "{}", context(&asked));
+    assert!(asked.body["messages"].to_string().contains("Go on with what I asked for before"), "{:?}", asked.body);
+    let settled = house.heard(ADA)[0].clone();
+    assert!(settled.ends_with("— resumed, by Person 7") && !settled.contains("1. Resume"), "{settled}");
+    // It is settled once.
+    house.press_remembered(ADA, &panel, "Try again from the start");
+    assert_eq!(house.told(ADA, 3).await[2], "That is settled already, or that run did not fail.");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b12_a_failed_run_is_tried_again_from_the_start_by_words_and_knows_no_notes() {
+    let house = failed().await;
+    assert_eq!(house.ask(ADA, "2", Reply::text("Which fence?")).await, "Which fence?");
+    let asked = house.model.requests().pop().unwrap();
+    assert!(!context(&asked).contains("The other side"), "{}", context(&asked));
+    let put = |said: &&serde_json::Value| {
+        said["role"] == "user" && said["content"].as_str().is_some_and(|text| text.ends_with("Paint the fence"))
+    };
+    assert_eq!(asked.messages().iter().filter(put).count(), 2, "it was put again: {:?}", asked.messages());
+    // Now it is a number like any other.
+    assert_eq!(house.ask(ADA, "2", Reply::text("Two?")).await, "Two?");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b12_a_failed_run_is_let_be_by_whoever_may_decide_for_its_person() {
+    const HALL: i64 = -100_123;
+    let mut house = House::new().await;
+    house.telegram.group(HALL, &[]);
+    house.start().await;
+    let named = |text: &str| format!("@{} {text}", FakeTelegram::BOT_NAME);
+    house.model.reply(Reply::call("update_run_journal", NOTES));
+    house.model.reply(Reply::status(401));
+    house.telegram.post(Post::new(HALL, ADA, &named("paint the fence")));
+    house.told(HALL, 1).await;
+    house.ended(1).await;
+    let panel = house.remembered(HALL);
+    let press = |person: i64| house.telegram.press(HALL, person, panel.0, &panel.1[2].1);
+    press(BOB);
+    assert!(house.told(HALL, 2).await[1].contains("somebody else"));
+    press(OWNER);
+    house.acknowledged().await;
+    house.telegram.post(Post::new(HALL, ADA, &format!("/journal@{}", FakeTelegram::BOT_NAME)));
+    assert!(house.told(HALL, 3).await[2].starts_with("There is no run journal here"));
+    assert!(house.heard(HALL)[0].ends_with("— let be, by Person 1"), "{:?}", house.heard(HALL));
+    assert_eq!(house.model.requests().len(), 2, "nothing was asked");
+}
+
+#[tokio::test]
+async fn b12_a_failure_without_notes_says_how_far_it_came_and_one_before_any_step_asks_nothing() {
+    let mut house = House::new().await;
+    house.start().await;
+    let told = house.ask(ADA, "What time is it?", Reply::status(401)).await;
+    assert!(!told.contains("Resume"), "{told}");
+    house.model.reply(Reply::call("current_time", "{}"));
+    let told = house.ask(ADA, "What time is it now?", Reply::status(401)).await;
+    let (_, panel) = told.split_once("\n\n").unwrap();
+    insta::assert_snapshot!(panel, @r"
+    Objective: What time is it now?
+    Where it stood: one step was done: current_time
+    Next: nothing noted
+    1. Resume
+    2. Try again from the start
+    3. Let it be
+    ");
     house.nothing_refused();
 }
 

@@ -340,3 +340,27 @@ async fn n5_a_paused_conversation_is_resumed_from_its_run() {
     let (is, _) = order(&browser, &format!("/api/runs/{run}/resume"), &object!({})).await;
     assert_eq!(is, StatusCode::UNPROCESSABLE_ENTITY, "nothing is paused any more");
 }
+
+#[tokio::test]
+async fn b12_n5_a_failed_run_is_shown_with_its_panel_and_settled_on_its_page() {
+    const NOTES: &str = r#"{"objective": "Paint the fence", "current_state": "One side is done"}"#;
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    house.model.reply(Reply::call("update_run_journal", NOTES));
+    house.ask(ADA, "Paint the fence", Reply::status(401)).await;
+    house.ended(1).await;
+    let run = browser.get("/api/runs?outcome=failed").await["runs"][0]["run"].as_i64().unwrap();
+    let shown = browser.get(&format!("/api/runs/{run}")).await;
+    let panel = object!({ "objective": "Paint the fence", "state": "One side is done", "next": "nothing noted" });
+    assert_eq!(shown["failure"], panel, "{shown}");
+    house.model.reply(Reply::text("It is painted."));
+    let path = format!("/api/runs/{run}/failure");
+    let (is, told) = order(&browser, &path, &object!({ "choice": "resume" })).await;
+    assert_eq!((is, words(&told["told"])), (StatusCode::OK, "It goes on, as a run of its own."));
+    assert_eq!(house.told(ADA, 2).await[1], "It is painted.");
+    assert!(browser.get(&format!("/api/runs/{run}")).await["failure"].is_null());
+    let (is, told) = order(&browser, &path, &object!({ "choice": "let_be" })).await;
+    assert_eq!(is, StatusCode::UNPROCESSABLE_ENTITY, "{told}");
+    let (is, _) = order(&browser, "/api/runs/999/failure", &object!({ "choice": "let_be" })).await;
+    assert_eq!(is, StatusCode::NOT_FOUND);
+}

@@ -5,6 +5,7 @@
 pub mod agents;
 pub mod attached;
 pub mod buttons;
+pub mod failure;
 pub mod owners;
 pub mod remember;
 pub mod resolved;
@@ -287,7 +288,8 @@ impl Cause<'_> {
 
     /// The same, as far as it is anybody's but the agent's own.
     fn rows_of(&self, event: &Event, seq: i64) -> Vec<Row> {
-        let rows = self.rows_of_event(event, seq);
+        let mut rows = self.rows_of_event(event, seq);
+        failure::offer(self.key, self.step, self.after, &mut rows);
         match agents::accepted(self.before, self.after).and_then(|accepted| accepted.agent.as_deref()) {
             Some(agent) => agents::said_by(agent, event, rows),
             None => rows,

@@ -5,6 +5,7 @@ mod around;
 mod before;
 mod changed;
 mod door;
+mod failures;
 mod foresee;
 pub mod orders;
 mod queue;

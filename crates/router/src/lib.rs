@@ -10,6 +10,7 @@ mod cost;
 pub mod delivery;
 pub mod events;
 pub mod expiry;
+pub mod failures;
 mod groups;
 pub mod heartbeat;
 pub mod intake;

@@ -1,6 +1,7 @@
 //! Every sentence that the router says.
 
 use crate::command::Mode;
+use hob_agent::projection::failure::AfterFailure;
 use hob_core::domain::skills::{SkillLine, SkillList};
 use hob_core::policy::routing::{Tier, Tiers};
 use hob_store::runs::QueuedRun;
@@ -68,6 +69,31 @@ pub const NOTHING_TO_UNDO: &str = "I have changed nothing here within the last d
 pub const EMPTY: &str = "There was nothing in that message that I can read.";
 /// A button under a question that is over.
 pub const TOO_LATE: &str = "That question is no longer open.";
+/// What a failed run's buttons say comes too late.
+pub const FAILURE_SETTLED: &str = "That is settled already, or that run did not fail.";
+/// A failed run is to go on whose person is not let in any more.
+pub const FAILED_STRANGER: &str = "Whoever asked for that may not talk with me any more.";
+/// A failed run is let be, where its message cannot be changed.
+pub const LEFT_BE: &str = "I let it be.";
+
+/// What an owner is told who settled a failure from the page.
+#[must_use]
+pub fn settled(choice: AfterFailure) -> String {
+    let told = match choice {
+        AfterFailure::Resume => "It goes on, as a run of its own.",
+        AfterFailure::TryAgain => "It is tried again, as a run of its own.",
+        AfterFailure::LetBe => "It is let be.",
+    };
+    told.to_owned()
+}
+
+/// What a run is asked that goes on with one that failed.
+#[must_use]
+pub fn go_on(asked: &str) -> String {
+    format!(
+        "Go on with what I asked for before and what did not come to its end. What is done is done. It was:\n{asked}"
+    )
+}
 
 /// `/attach` without a path, or where it does nothing.
 pub const ATTACH: &str =

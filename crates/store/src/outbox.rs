@@ -34,6 +34,9 @@ pub struct NewChunk<'a> {
     pub part: Part<'a>,
 }
 
+/// As a question of its run, what may be done about its failure has this number: those that it asks begin with 1.
+pub const FAILURE_QUESTION: u32 = 0;
+
 /// What a chunk is in its run's talk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {
@@ -43,6 +46,8 @@ pub enum Part<'a> {
     Reply,
     /// The run's question of this number, with the buttons.
     Question(u32),
+    /// A failed run's last word, with the buttons of what may be done about it: a reply, and as a question the number 0.
+    Failure,
     /// It takes the place of the message of the chunk with this key, or is done without.
     Instead(&'a str),
 }
@@ -71,9 +76,10 @@ async fn insert(tx: &mut Tx, new: &NewChunk<'_>, (now, takes): (Timestamp, bool)
     let channel = place.channel.as_str();
     let choices = serde_json::to_string(new.choices).map_err(|error| StoreError::Database(error.to_string()))?;
     let now = millis(now);
-    let takes_draft = new.part == Part::Reply;
+    let takes_draft = matches!(new.part, Part::Reply | Part::Failure);
     let (question, replaces) = match new.part {
         Part::Question(number) => (Some(number), None),
+        Part::Failure => (Some(FAILURE_QUESTION), None),
         Part::Instead(key) => (None, Some(key)),
         Part::Words | Part::Reply => (None, None),
     };

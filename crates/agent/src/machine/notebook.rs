@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the model, with each request | [`Notebook::digest`]: a few lines, as the last message |
 //! | the model, when it asks or goes on with an unfinished task | [`Notebook::whole`] |
-//! | the person, when a run fails | [`Notebook::gist`] |
+//! | the person, when a run fails | [`Notebook::gist`], with what may be done about it (`projection/failure.rs`) |
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,9 @@ const DIGEST_ENTRY_CHARS: usize = 70;
 /// A finding of which less than this can be shown is left out of the digest.
 const DIGEST_FINDING_CHARS_MIN: usize = 20;
 /// Of each field, as much is told to a person.
-const GIST_CHARS: usize = 200;
+pub(crate) const GIST_CHARS: usize = 200;
+/// How a person sees all of it.
+pub(crate) const SEE_ALL: &str = "/journal shows what I noted.";
 
 /// A run's notes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,7 +204,7 @@ impl Notebook {
         ];
         let told = named.into_iter().filter(|(_, text)| !text.is_empty());
         let mut lines: Vec<String> = told.map(|(name, text)| format!("{name}: {}", line(text, GIST_CHARS))).collect();
-        lines.push("/journal shows what I noted.".to_owned());
+        lines.push(SEE_ALL.to_owned());
         Some(lines.join("\n"))
     }
 
@@ -225,7 +227,7 @@ fn too_long(chars: usize, max: usize) -> String {
 }
 
 /// On one line, cut, and unable to end the block it stands in.
-fn line(text: &str, chars_max: usize) -> String {
+pub(crate) fn line(text: &str, chars_max: usize) -> String {
     let one = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›");
     if one.chars().count() <= chars_max {
         return one;

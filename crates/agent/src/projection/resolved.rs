@@ -10,6 +10,7 @@ use crate::machine::human::Decision;
 use crate::machine::question::Question;
 use crate::machine::state::{Phase, State};
 use crate::projection::Row;
+use crate::projection::failure::AfterFailure;
 use crate::projection::write::Target;
 use hob_core::domain::capabilities::{Capabilities, Feature};
 use hob_core::domain::ids::{SessionId, UserId};
@@ -31,6 +32,13 @@ pub enum Resolution {
         by: UserId,
         /// What they decided, where it offered something.
         decision: Option<Decision>,
+    },
+    /// Somebody decided what is to be done about the run's failure.
+    Settled {
+        /// Who.
+        by: UserId,
+        /// What.
+        choice: AfterFailure,
     },
     /// Nobody did in time.
     Expired,
@@ -69,13 +77,15 @@ fn open(state: &State) -> Option<(u32, &Question)> {
 ///
 /// # Errors
 /// When the database fails.
-pub(crate) async fn write(
+pub async fn write(
     tx: &mut Tx,
     target: &Target<'_>,
     (question, outcome): (Option<u32>, Resolution),
 ) -> Result<Vec<SessionId>, StoreError> {
     let who = match outcome {
-        Resolution::Answered { by, .. } => users::name(tx, by).await?.unwrap_or_default(),
+        Resolution::Answered { by, .. } | Resolution::Settled { by, .. } => {
+            users::name(tx, by).await?.unwrap_or_default()
+        }
         Resolution::Expired | Resolution::Moot => String::new(),
     };
     let outcome = told(outcome, &who);
@@ -105,18 +115,18 @@ pub(crate) async fn write(
 
 /// What became of it, in a line.
 fn told(outcome: Resolution, who: &str) -> String {
-    match outcome {
-        Resolution::Answered { decision, .. } => {
-            let who: String = who.chars().filter(|sign| !sign.is_control()).take(NAME_CHARS_MAX).collect();
-            let by = if who.is_empty() { String::new() } else { format!(" by {who}") };
-            match decision.map(said) {
-                Some(said) if by.is_empty() => format!("— {said}"),
-                Some(said) => format!("— {said},{by}"),
-                None => format!("— answered{by}"),
-            }
-        }
-        Resolution::Expired => "— nobody answered in time".to_owned(),
-        Resolution::Moot => "— no longer needed".to_owned(),
+    let said = match outcome {
+        Resolution::Answered { decision, .. } => decision.map(said),
+        Resolution::Settled { choice, .. } => Some(choice.said()),
+        Resolution::Expired => return "— nobody answered in time".to_owned(),
+        Resolution::Moot => return "— no longer needed".to_owned(),
+    };
+    let who: String = who.chars().filter(|sign| !sign.is_control()).take(NAME_CHARS_MAX).collect();
+    let by = if who.is_empty() { String::new() } else { format!(" by {who}") };
+    match said {
+        Some(said) if by.is_empty() => format!("— {said}"),
+        Some(said) => format!("— {said},{by}"),
+        None => format!("— answered{by}"),
     }
 }
 
@@ -164,6 +174,7 @@ mod tests {
             (answered(Some(Decision::Happened)), ""),
             (answered(None), "Ada"),
             (answered(None), ""),
+            (Resolution::Settled { by: UserId(1), choice: AfterFailure::Resume }, "Ada"),
             (Resolution::Expired, ""),
             (Resolution::Moot, ""),
         ];
@@ -176,6 +187,7 @@ mod tests {
         — it happened
         — answered by Ada
         — answered
+        — resumed, by Ada
         — nobody answered in time
         — no longer needed
         ");

@@ -19,7 +19,7 @@ use hob_core::policy::access::AccessList;
 use hob_core::render::{Form, Piece, pieces};
 use hob_model::message::Message;
 use hob_store::error::StoreError;
-use hob_store::outbox::{Part, Waiting};
+use hob_store::outbox::{FAILURE_QUESTION, Part, Waiting};
 use hob_store::{Tx, files, grants, messages, millis, model_calls, outbox, runs, sessions, summaries, tool_calls};
 
 /// Where a run's rows go.
@@ -302,12 +302,15 @@ impl<'a> Words<'a> {
 
     /// What the chunk at `index`, of those up to `last`, is in the run's talk.
     fn part_of(&self, index: usize, last: usize) -> Part<'static> {
-        let is_it = match self.part {
-            Part::Words | Part::Instead(_) => true,
-            Part::Reply => index == 0,
-            Part::Question(_) => index == last,
-        };
-        if is_it { self.part } else { Part::Words }
+        match (self.part, index == 0, index == last) {
+            (part @ (Part::Words | Part::Instead(_)), _, _)
+            | (part @ (Part::Reply | Part::Failure), true, true)
+            | (part @ Part::Reply, true, _)
+            | (part @ Part::Question(_), _, true) => part,
+            (Part::Failure, true, false) => Part::Reply,
+            (Part::Failure, false, true) => Part::Question(FAILURE_QUESTION),
+            (Part::Reply | Part::Question(_) | Part::Failure, _, _) => Part::Words,
+        }
     }
 }
 

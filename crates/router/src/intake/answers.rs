@@ -17,6 +17,7 @@ use hob_agent::machine::notebook::Notebook;
 use hob_agent::machine::question::{Answer, Question};
 use hob_agent::machine::state::{Active, Phase};
 use hob_agent::projection::buttons::Press;
+use hob_agent::projection::failure::FailurePress;
 use hob_agent::projection::owners::AskedThread;
 use hob_agent::signal::Signal;
 use hob_agent::write_off::{fold, load_or_park};
@@ -102,6 +103,9 @@ impl Take {
             let decided = mail::carry_out(tx, &arriving.principal, order).await?;
             let taken = self.tell(tx, &arriving, (token, "command"), decided.text).await?;
             return Ok(Taken { released: decided.released, ..taken });
+        }
+        if let Some(press) = FailurePress::parse(token) {
+            return self.settle_failure(tx, &arriving, (token, press)).await;
         }
         let open = match Press::parse(token) {
             Some(press) => self.asked_by(tx, &arriving, press).await?,

@@ -1,11 +1,14 @@
 //! What an owner orders of one run by its number, wherever its conversation is. The run hears the same words as from `/stop`,
 //! `/resume` and an answer in its chat.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::answering::{answer_in, asking_elsewhere};
 use crate::command::Reach;
+use crate::failures::{self, Decider, Settled};
 use crate::intake::Router;
 use crate::intake::answers::{Asked, LookAsked, Seen, open_question};
 use crate::operations::queue::{End, Ended};
@@ -15,9 +18,11 @@ use hob_agent::driver::encode_signal;
 use hob_agent::journal::RunKey;
 use hob_agent::machine::question::Answer;
 use hob_agent::machine::status::Status;
+use hob_agent::projection::failure::{AfterFailure, FailurePress};
 use hob_agent::signal::Signal;
 use hob_core::domain::ids::{RunId, SessionId};
 use hob_core::domain::principal::Principal;
+use hob_core::policy::access::AccessList;
 use hob_store::error::StoreError;
 use hob_store::runs::look::RunRow;
 use hob_store::{Statement, Tx, agents, runs, sessions, signals};
@@ -35,6 +40,8 @@ pub enum Order {
     },
     /// Its conversation goes on.
     Resume,
+    /// What is to be done about its failure.
+    AfterFailure(AfterFailure),
     /// An answer to what it asks.
     Answer {
         /// Which of its questions.
@@ -66,9 +73,10 @@ impl Router {
         }
         let seen = match &order {
             Order::Answer { .. } => self.store.read(LookAsked::run(run)).await?,
-            Order::Stop { .. } | Order::Resume => Vec::new(),
+            Order::Stop { .. } | Order::Resume | Order::AfterFailure(_) => Vec::new(),
         };
-        let carry = CarryOut { run, order, by, seen, now: self.clock.now() };
+        let access = Arc::clone(&self.terms().access);
+        let carry = CarryOut { run, order, by, access, seen, now: self.clock.now() };
         let (ordered, lanes) = self.store.write(carry).await?;
         tracing::info!(%run, ?ordered, "agent_run.ordered");
         for (session, channel) in lanes {
@@ -83,6 +91,8 @@ struct CarryOut {
     run: RunId,
     order: Order,
     by: Principal,
+    /// Who is let in now.
+    access: Arc<AccessList>,
     /// What the run asked.
     seen: Vec<Seen>,
     now: Timestamp,
@@ -102,6 +112,7 @@ impl Statement for CarryOut {
         match &self.order {
             Order::Stop { at_once } => self.stop(tx, &row, *at_once).await,
             Order::Resume => self.resume(tx, &row).await,
+            Order::AfterFailure(choice) => self.settle(tx, *choice).await,
             Order::Answer { question, text } => self.answer(tx, (*question, text)).await,
         }
     }
@@ -135,6 +146,14 @@ impl CarryOut {
         }
         let open = agents::open_at_home(tx, home).await?.into_iter().map(|agent| (agent.session, agent.channel));
         Ok((Ordered::Done(told), std::iter::once((home, session.channel)).chain(open).collect()))
+    }
+
+    async fn settle(&self, tx: &mut Tx, choice: AfterFailure) -> Result<(Ordered, Lanes), StoreError> {
+        let decider = Decider { by: &self.by, access: &self.access, now: self.now };
+        match failures::settle(tx, &decider, FailurePress { run: self.run, choice }).await? {
+            Settled::Refused(why) => Ok((Ordered::Refused(why.to_owned()), Vec::new())),
+            Settled::Done(session) => Ok((Ordered::Done(texts::settled(choice)), lane(tx, session).await?)),
+        }
     }
 
     async fn answer(&self, tx: &mut Tx, (question, text): (u32, &str)) -> Result<(Ordered, Lanes), StoreError> {

@@ -307,6 +307,9 @@ impl Take {
                 Asked::Gone => active = active.filter(|own| own.id != run.id),
             }
         }
+        if let Some(taken) = self.settles_failure(tx, arriving, text).await? {
+            return Ok(taken);
+        }
         self.enqueue(tx, arriving, (text, Order::Answer), active.as_ref()).await
     }
 

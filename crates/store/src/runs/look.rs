@@ -149,6 +149,21 @@ pub async fn recent(tx: &mut Tx, session: SessionId) -> Result<Recent, StoreErro
     })
 }
 
+/// The run of a session that was the last to end, if it failed.
+///
+/// # Errors
+/// When the database fails.
+pub async fn failed_last(tx: &mut Tx, session: SessionId) -> Result<Option<RunId>, StoreError> {
+    let last = sqlx::query!(
+        r#"SELECT id AS "id!: RunId", state FROM runs
+           WHERE session_id = $1 AND state IN ('completed', 'cancelled', 'failed') ORDER BY id DESC LIMIT 1"#,
+        session
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(last.filter(|last| last.state == "failed").map(|last| last.id))
+}
+
 /// Do these two runs belong to the same conversation and the same person?
 ///
 /// # Errors

@@ -135,7 +135,7 @@ class RunPage {
     this.state.replaceChildren(badge(entry));
     this.head.replaceChildren(...this.heading(page));
     this.order(page);
-    this.ask(page.question);
+    this.ask(page.question, page.failure);
     if (gone) this.before.replaceChildren(el("p", {}, gone));
     if (!tree) return void (this.timeline.element.hidden = true);
     this.begun(tree);
@@ -201,12 +201,13 @@ class RunPage {
     }
   }
 
-  ask(question) {
-    const asked = question ? JSON.stringify(question) : "";
+  ask(question, failure) {
+    const asked = JSON.stringify([question, failure]);
     if (this.asked === asked) return;
     this.asked = asked;
-    this.question.hidden = !question;
+    this.question.hidden = !question && !failure;
     this.question.replaceChildren();
+    if (failure) this.failed(failure);
     if (!question) return;
     const answer = (text) => this.send(`${this.path}/answers`, { question: question.number, text });
     this.question.append(el("h2", {}, "It asks"), el("p", { class: "plain" }, question.text.text));
@@ -220,6 +221,18 @@ class RunPage {
       if (words.value.trim()) answer(words.value);
     };
     this.question.append(el("form", { onsubmit: done }, el("label", { for: "answer" }, "In your words"), words, el("button", {}, "Answer")));
+  }
+
+  failed({ objective, state, next }) {
+    this.question.append(el("h2", {}, "It failed"), facts([["Objective", objective], ["Where it stood", state], ["Next", next]]));
+    if (!this.isOwner) return;
+    const settle = async (choice) => {
+      await this.send(`${this.path}/failure`, { choice });
+      await this.load(`?from=${this.newest}`);
+    };
+    const all = [["Resume", "resume"], ["Try again from the start", "try_again"], ["Let it be", "let_be"]];
+    const choices = all.map(([label, choice]) => el("button", { type: "button", onclick: () => settle(choice) }, label));
+    this.question.append(el("div", { class: "buttons", role: "group", "aria-label": "What is to be done about it" }, choices));
   }
 
   begun(tree) {

@@ -21,11 +21,14 @@ use hob_agent::machine::event::Event;
 use hob_agent::machine::human::Decision;
 use hob_agent::machine::question::Question;
 use hob_agent::machine::state::Phase;
+use hob_agent::machine::status::Status;
 use hob_agent::machine::{Replay, texts};
+use hob_agent::projection::failure::FailurePanel;
 use hob_agent::replay::load::{Found, Load};
 use hob_agent::replay::tree::Tree;
 use hob_agent::replay::{Recorded, line};
 use hob_core::domain::ids::RunId;
+use hob_router::failures;
 use hob_store::error::StoreError;
 use hob_store::journal::EventRow;
 use hob_store::run_list::{self, Entry, Wish};
@@ -53,6 +56,17 @@ pub(crate) struct QuestionShown {
     takes_words: bool,
 }
 
+/// Where a run that failed was, and what may be done about it.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct FailureShown {
+    /// What was to be reached.
+    objective: String,
+    /// Where it stood.
+    state: String,
+    /// What should be done next.
+    next: String,
+}
+
 /// One run.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct RunShown {
@@ -66,6 +80,8 @@ pub(crate) struct RunShown {
     upto: i64,
     /// What it asks.
     question: Option<QuestionShown>,
+    /// It failed, and nobody has decided what is to be done about it.
+    failure: Option<FailureShown>,
     /// Its conversation, or the whole house, stands still.
     paused: bool,
     /// It can be stopped, or taken back.
@@ -91,7 +107,7 @@ struct Beside {
 
 #[async_trait]
 impl Statement for Beside {
-    type Output = Option<(Entry, bool)>;
+    type Output = Option<(Entry, bool, bool)>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
         let wish = Wish { now: self.now, ..Wish::default() };
@@ -105,7 +121,8 @@ impl Statement for Beside {
             let home = agents::home(tx, self.run).await?.unwrap_or(row.session);
             paused = sessions::paused_by(tx, home).await?.is_some() || switches::paused_by(tx).await?.is_some();
         }
-        Ok(Some((entry, paused)))
+        let failed = entry.state == Status::Failed.as_str() && failures::is_open(tx, self.run).await?;
+        Ok(Some((entry, paused, failed)))
     }
 }
 
@@ -136,23 +153,24 @@ async fn run(
 ) -> Result<Json<RunShown>, Refused> {
     let now = hob_store::millis(served.router.clock.now());
     let read = served.router.store.read(Beside { run: RunId(run), now });
-    let (entry, paused) = read.await?.ok_or(Refused::NotFound("run"))?;
+    let (entry, paused, failed) = read.await?.ok_or(Refused::NotFound("run"))?;
     let entry = RunEntry::from(entry);
     let models = served.router.terms().house.models.labels().map(|(_, label)| label.to_owned()).collect();
-    let (tree, gone, upto, question) = match served.recorded(run).await? {
-        Err(why) => (None, Some(why), 0, None),
+    let (tree, gone, upto, (question, failure)) = match served.recorded(run).await? {
+        Err(why) => (None, Some(why), 0, (None, None)),
         Ok(recorded) => {
             let window = Window { from, before };
             let fold = move || {
                 let upto = i64::try_from(recorded.events.len()).unwrap_or(i64::MAX);
-                (TreeShown::of(&Tree::of(&recorded), window), upto, question(&recorded))
+                let asks = (question(&recorded), failed.then(|| failure(&recorded)).flatten());
+                (TreeShown::of(&Tree::of(&recorded), window), upto, asks)
             };
-            let (tree, upto, question) = beside(fold).await?;
-            (Some(tree), None, upto, question)
+            let (tree, upto, asks) = beside(fold).await?;
+            (Some(tree), None, upto, asks)
         }
     };
     let stoppable = !entry.is_over();
-    Ok(Json(RunShown { entry, tree, gone, upto, question, paused, stoppable, models }))
+    Ok(Json(RunShown { entry, tree, gone, upto, question, failure, paused, stoppable, models }))
 }
 
 /// What a run asks now.
@@ -173,6 +191,14 @@ fn question(recorded: &Recorded) -> Option<QuestionShown> {
         choices: Decision::offered(question).iter().map(|decision| decision.label()).collect(),
         takes_words: Decision::takes_words(question),
     })
+}
+
+/// Where a failed run was.
+fn failure(recorded: &Recorded) -> Option<FailureShown> {
+    let mut replay = Replay::default();
+    recorded.events.iter().for_each(|timed| replay.feed(&timed.event));
+    let FailurePanel { objective, state, next } = FailurePanel::of(replay.state.active()?)?;
+    Some(FailureShown { objective, state, next })
 }
 
 /// One cycle, with nothing cut.

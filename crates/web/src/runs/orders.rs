@@ -12,11 +12,17 @@ use crate::door::visitor::Owner;
 use crate::owner;
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
+use hob_agent::projection::failure::AfterFailure;
 use hob_core::domain::ids::RunId;
 use hob_router::intake::orders::{Order, Ordered};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
-    OpenApiRouter::new().routes(routes!(stop)).routes(routes!(stop_now)).routes(routes!(resume)).routes(routes!(answer))
+    OpenApiRouter::new()
+        .routes(routes!(stop))
+        .routes(routes!(stop_now))
+        .routes(routes!(resume))
+        .routes(routes!(settle_failure))
+        .routes(routes!(answer))
 }
 
 /// What came of an order.
@@ -60,6 +66,47 @@ async fn stop_now(
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn resume(State(served): State<Arc<Served>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<Told>, Refused> {
     served.order(run, Order::Resume).await
+}
+
+/// What is to be done about a run that failed.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FailureChoice {
+    /// A run goes on from its journal.
+    Resume,
+    /// Its message is put again.
+    TryAgain,
+    /// Nothing.
+    LetBe,
+}
+
+impl From<FailureChoice> for AfterFailure {
+    fn from(choice: FailureChoice) -> Self {
+        match choice {
+            FailureChoice::Resume => Self::Resume,
+            FailureChoice::TryAgain => Self::TryAgain,
+            FailureChoice::LetBe => Self::LetBe,
+        }
+    }
+}
+
+/// A decision about a run that failed.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub(crate) struct FailureDecision {
+    /// What is to be done.
+    choice: FailureChoice,
+}
+
+/// Decides, once, what is to be done about a run that failed.
+#[utoipa::path(post, path = "/api/runs/{run}/failure", tag = "runs", params(("run" = i64, Path,)), request_body = FailureDecision,
+    responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+async fn settle_failure(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(run): Path<i64>,
+    Json(FailureDecision { choice }): Json<FailureDecision>,
+) -> Result<Json<Told>, Refused> {
+    served.order(run, Order::AfterFailure(choice.into())).await
 }
 
 /// An answer to a run's question.

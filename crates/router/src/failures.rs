@@ -1,0 +1,134 @@
+//! What people decide about a run that failed for good: it goes on from its journal, its message is put again, or it is let be
+//! (row B12).
+//!
+//! Each failure is settled once: the claim of the message that this is, in the run's conversation, is the only record of it.
+//! Start at [`settle`].
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::texts;
+use hob_agent::handover;
+use hob_agent::journal::{self, RunKey};
+use hob_agent::machine::accepted::{Accepted, Order};
+use hob_agent::machine::status::Status;
+use hob_agent::projection::failure::{AfterFailure, FailurePress};
+use hob_agent::projection::resolved::{self, Resolution};
+use hob_agent::projection::write::Target;
+use hob_core::domain::ids::{RunId, SessionId};
+use hob_core::domain::principal::{Principal, Role};
+use hob_core::policy::access::AccessList;
+use hob_store::error::StoreError;
+use hob_store::inbound::NewInbound;
+use hob_store::{Tx, inbound, members, outbox, runs, sessions, users};
+
+/// Who decides, and when.
+pub(super) struct Decider<'a> {
+    pub(super) by: &'a Principal,
+    /// Who is let in now.
+    pub(super) access: &'a Arc<AccessList>,
+    pub(super) now: Timestamp,
+}
+
+/// What came of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// It is done: in this conversation there is something to do or to say.
+    Done(SessionId),
+    /// It is not, as these words say.
+    Refused(&'static str),
+}
+
+/// By what the decision about a run's failure is claimed.
+fn claim_of(run: RunId) -> String {
+    format!("failed:{run}")
+}
+
+/// Carries out what somebody decided about a failed run.
+pub(super) async fn settle(
+    tx: &mut Tx,
+    decider: &Decider<'_>,
+    FailurePress { run, choice }: FailurePress,
+) -> Result<Settled, StoreError> {
+    let row = runs::look::lookup(tx, run).await?.filter(|row| row.state == Status::Failed.as_str());
+    let failed = match &row {
+        Some(_) => journal::first(tx, run).await?,
+        None => None,
+    };
+    let Some((row, failed)) = row.zip(failed.filter(|failed| failed.order == Order::Answer && failed.agent.is_none()))
+    else {
+        return Ok(Settled::Refused(texts::FAILURE_SETTLED));
+    };
+    let known = users::role(tx, failed.principal.user).await?.unwrap_or(Role::Owner);
+    if !decider.by.may_act_for(failed.principal.user, known) {
+        return Ok(Settled::Refused(texts::NOT_YOURS));
+    }
+    let Some(principal) = requester(tx, decider, &failed).await? else {
+        return Ok(Settled::Refused(texts::FAILED_STRANGER));
+    };
+    let begins = match choice {
+        AfterFailure::Resume => Some(texts::go_on(&failed.text)),
+        AfterFailure::TryAgain => Some(failed.text.clone()),
+        AfterFailure::LetBe => None,
+    };
+    let new = NewInbound {
+        session: row.session,
+        user: principal.user,
+        conversation: &failed.destination.conversation,
+        external_id: &claim_of(run),
+        text: begins.as_deref().unwrap_or(choice.label()),
+        importance: 0.0,
+        envelope: None,
+        disposition: if begins.is_some() { "run" } else { "command" },
+        sent_at: decider.now,
+        received_at: decider.now,
+    };
+    let Some(inbound) = inbound::claim(tx, &new).await? else {
+        return Ok(Settled::Refused(texts::FAILURE_SETTLED));
+    };
+    let kept = handover::kept(tx, row.session).await?;
+    if choice != AfterFailure::Resume && kept.is_some_and(|kept| kept.run == run) {
+        sessions::clear_run_journal(tx, row.session).await?;
+    }
+    let destination = failed.destination.clone();
+    if let Some(text) = begins {
+        let accepted = Accepted { inbound, principal, text, ..failed };
+        let begun = journal::open(tx, row.session, accepted, (None, decider.now)).await?;
+        tracing::info!(%run, %begun, choice = choice.said(), "agent_run.failure_settled");
+    }
+    let key = RunKey { run, session: row.session };
+    let target = Target { key: &key, home: row.session, destination: &destination, at: decider.now };
+    let outcome = Resolution::Settled { by: decider.by.user, choice };
+    resolved::write(tx, &target, (Some(outbox::FAILURE_QUESTION), outcome)).await?;
+    Ok(Settled::Done(row.session))
+}
+
+/// In whose name a failed run goes on, with what they may do now; none: they are not let in any more.
+async fn requester(tx: &mut Tx, decider: &Decider<'_>, failed: &Accepted) -> Result<Option<Principal>, StoreError> {
+    if decider.by.user == failed.principal.user {
+        return Ok(Some(decider.by.clone()));
+    }
+    let (place, user) = (&failed.destination.conversation, failed.principal.user);
+    let roles = members::roles_of_user(tx, decider.access, (place, user)).await?;
+    let role = roles.into_iter().flatten().max();
+    Ok(role.map(|role| Principal { role, ..failed.principal.clone() }))
+}
+
+/// Has nobody settled this run's failure?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_open(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let Some(failed) = journal::first(tx, run).await? else { return Ok(false) };
+    Ok(!inbound::is_claimed(tx, &failed.destination.conversation, &claim_of(run)).await?)
+}
+
+/// The failure that a conversation ended with, if it was put before people there and nobody has settled it.
+pub(super) async fn open(tx: &mut Tx, session: SessionId) -> Result<Option<RunId>, StoreError> {
+    let Some(run) = runs::look::failed_last(tx, session).await? else { return Ok(None) };
+    let shown = outbox::look::questions(tx, run, Some(outbox::FAILURE_QUESTION)).await?;
+    let Some(shown) = shown.first() else { return Ok(None) };
+    let settled = inbound::is_claimed(tx, &shown.destination.conversation, &claim_of(run)).await?;
+    Ok(Some(run).filter(|_| !settled))
+}
