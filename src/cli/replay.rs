@@ -19,6 +19,7 @@ use hob_config::Config;
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
 use hob_core::domain::ids::RunId;
+use hob_model::discover::preset::assumed_window;
 use hob_model::table::Table;
 use hob_store::reader::Reader;
 
@@ -95,7 +96,8 @@ fn compare(recorded: &Recorded, file: &Path, config: &Config, json: bool) -> any
     let table = Table::new(&config.models)?;
     let bill = |label: &String| {
         let facts = table.facts(label);
-        ModelBill { rates: facts.rates, per_mille: 1_000, window: facts.context_tokens }
+        let assumed = assumed_window(label).filter(|_| facts.context_tokens.is_none());
+        ModelBill { rates: facts.rates, per_mille: 1_000, window: facts.context_tokens, assumed }
     };
     let bills = what.models.iter().map(bill).collect();
     let report =

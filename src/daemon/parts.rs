@@ -163,6 +163,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
             max_output_tokens: persona.max_output_tokens,
             iterations: persona.iterations_max,
             iterations_cap: persona.iterations_cap,
+            history_messages_max: persona.history_messages_max.map(|max| i64::try_from(max).unwrap_or(i64::MAX)),
             declared,
             strategy,
             window_tokens,

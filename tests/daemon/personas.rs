@@ -1,5 +1,7 @@
 //! Who Hob is where (rows A3, C3), and that a run stays who it was.
 
+use hob_store::Store;
+
 use crate::support::fake_model::{Gate, Reply, Script};
 use crate::support::fake_telegram::FakeTelegram;
 use crate::support::fake_telegram::world::Post;
@@ -81,6 +83,37 @@ async fn c3_its_limits_and_its_tools_are_the_runs() {
         message["content"].as_str().is_some_and(|text| text.starts_with("There is no tool \"recall\"."))
     }));
     assert_eq!(requests[1].body["tool_choice"], "none", "one step is all it has");
+}
+
+#[tokio::test]
+async fn e3_a_persona_has_a_maximum_of_the_history_of_its_own() {
+    let settings = "[telegram]\npersona = 'brief'\n[personas.brief]\nhistory_messages_max = 2";
+    let mut house = House::with(settings).await;
+    house.start().await;
+    for text in ["One?", "Two?", "Three?"] {
+        house.ask(ADA, text, Reply::text(&text.replace('?', "."))).await;
+    }
+    let sent = house.model.requests()[2].body["messages"].to_string();
+    assert!(!sent.contains("One") && sent.contains("Two?") && sent.contains("Two."), "{sent}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn e3_the_window_of_a_hosted_model_that_nobody_knows_is_taken_for_a_larger_one() {
+    for (kind, model, expected) in [("groq", "brand-new", Some(128_000)), ("openai_compatible", "fake", None)] {
+        let settings = format!("[provider]\nkind = '{kind}'\n[provider.models]\nprimary = '{model}'");
+        let mut house = House::with(&settings).await;
+        house.start().await;
+        house.ask(ADA, "Hello", Reply::text("Hello.")).await;
+        house.stop().await;
+        let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+        let begun: String = sqlx::query_scalar("SELECT body FROM run_events WHERE kind = 'run.begun'")
+            .fetch_one(&mut database)
+            .await
+            .unwrap();
+        let begun: serde_json::Value = serde_json::from_str(&begun).unwrap();
+        assert_eq!(begun["body"]["billing"]["models"][0]["assumed"].as_u64(), expected, "{kind}: {begun}");
+    }
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ fn all_rest_then_budget() -> Vec<Event> {
 fn priced() -> Event {
     let Event::Begun(begun) = begun() else { unreachable!("it begins") };
     let rates = Rates { input: Rate::from_micro_usd(250_000), output: Rate::from_micro_usd(2_000_000), ..Rates::FREE };
-    let bill = |rates| ModelBill { rates, per_mille: 1_250, window: None };
+    let bill = |rates| ModelBill { rates, per_mille: 1_250, window: None, assumed: None };
     let billing = Billing { models: vec![bill(Some(rates)), bill(None)], context_tokens: 900, reply_tokens: 4_096 };
     Event::Begun(Box::new(Begun { rules: Rules::SECOND, billing, ..*begun }))
 }

@@ -21,6 +21,8 @@ pub struct Persona {
     pub iterations: Option<u32>,
     /// Model calls, at most.
     pub iterations_cap: Option<u32>,
+    /// The messages of the history that go along, at most.
+    pub history_messages_max: Option<i64>,
     /// The loop that it declares.
     pub declared: Option<DeclaredLoop>,
     /// What is done when the context fills its window.

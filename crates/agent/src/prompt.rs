@@ -66,11 +66,12 @@ impl PromptSettings {
 
     /// The first ordinal of the history that goes along with a message after `last`.
     ///
-    /// It moves in steps of half the window, so that requests share a prefix from turn to turn.
+    /// A persona's own maximum goes before that of every run. It moves in steps of half the maximum, so that requests share a prefix from turn to turn.
     #[must_use]
-    pub fn history_from(&self, context_from: i64, last: i64) -> i64 {
-        let step = (self.history_messages_max / 2).max(1);
-        let excess = (last - context_from - self.history_messages_max).max(0);
+    pub fn history_from(&self, context_from: i64, last: i64, persona: Option<i64>) -> i64 {
+        let most = persona.unwrap_or(self.history_messages_max);
+        let step = (most / 2).max(1);
+        let excess = (last - context_from - most).max(0);
         context_from + 1 + (excess + step - 1) / step * step
     }
 }
@@ -266,7 +267,15 @@ mod tests {
         let settings = PromptSettings { base: String::new(), zone: TimeZone::UTC, history_messages_max: 40 };
         let table = [(0, 0, 1), (0, 40, 1), (0, 41, 21), (0, 60, 21), (0, 61, 41), (100, 120, 101), (100, 141, 121)];
         for (context_from, last, expected) in table {
-            assert_eq!(settings.history_from(context_from, last), expected, "{context_from} {last}");
+            assert_eq!(settings.history_from(context_from, last, None), expected, "{context_from} {last}");
+        }
+    }
+
+    #[test]
+    fn e3_a_personas_own_maximum_of_the_history_goes_before_that_of_every_run() {
+        let settings = PromptSettings { base: String::new(), zone: TimeZone::UTC, history_messages_max: 40 };
+        for (last, own, expected) in [(39, None, 1), (39, Some(4), 37), (39, Some(100), 1), (141, Some(100), 51)] {
+            assert_eq!(settings.history_from(0, last, own), expected, "{last} {own:?}");
         }
     }
 

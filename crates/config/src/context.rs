@@ -26,7 +26,8 @@ pub enum Strategy {
 pub struct ContextConfig {
     /// What is done when the window fills.
     pub strategy: Strategy,
-    /// Tokens of the window that are used at most. Without it: all that the model has, or 32,000 where that is not known.
+    /// Tokens of the window that are used at most. Without it: all that the model has; where that is not known,
+    /// 128,000 of a hosted model and 32,000 of one on a machine of your own.
     #[schemars(range(min = 1000, max = 100_000_000), example = &64_000)]
     pub window_tokens: Option<u64>,
     /// Percent of the window at which `compact` begins.

@@ -37,6 +37,9 @@ pub struct PersonaConfig {
     /// Model calls a run can never exceed.
     #[schemars(range(min = 1, max = 1000), example = &10)]
     pub iterations_cap: Option<u32>,
+    /// Recent messages that the model sees. Without it: as for every run.
+    #[schemars(range(min = 1, max = 10_000), example = &10)]
+    pub history_messages_max: Option<usize>,
     /// A loop that works until something in particular is so, rather than until the model has nothing more to do.
     #[serde(rename = "loop")]
     pub declared: Option<LoopConfig>,

@@ -17,6 +17,7 @@ use hob_core::domain::origin::{Origin, Source, Taint};
 use hob_core::domain::tools::USE_SKILL;
 use hob_core::policy::access::Reach;
 use hob_core::policy::routing::{Around, Features, Tiers, route};
+use hob_model::discover::preset::assumed_window;
 use hob_model::message::{Message, Picture};
 use hob_model::offered::OfferedTools;
 use hob_model::price;
@@ -67,7 +68,13 @@ impl Beginner<'_> {
         // A summary stands for what lies before it, as long as the conversation is the same.
         let summary = with.summary.as_ref().filter(|summary| summary.through > session.context_from);
         let known = summary.map_or(session.context_from, |summary| summary.through);
-        let from = self.history_from((known, with.pruned)).await?;
+        let personas = Arc::clone(&self.ports.personas);
+        let agent = accepted.agent.as_deref();
+        let resolved = personas.resolve(&accepted.destination.conversation, session.persona.as_deref());
+        let name = agent.map_or_else(|| resolved.name(), |agent| agent.persona.as_deref());
+        let nobody = Persona::default();
+        let persona = personas.get(name).unwrap_or(&nobody);
+        let from = self.history_from((known, with.pruned), persona).await?;
         let carried = summary.map(|summary| Carried {
             text: summary.text.clone(),
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
@@ -78,12 +85,6 @@ impl Beginner<'_> {
         let notes = notebook.as_ref().map(|kept| kept.notebook.handed_over());
         let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
         let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
-        let personas = Arc::clone(&self.ports.personas);
-        let agent = accepted.agent.as_deref();
-        let resolved = personas.resolve(&accepted.destination.conversation, session.persona.as_deref());
-        let name = agent.map_or_else(|| resolved.name(), |agent| agent.persona.as_deref());
-        let nobody = Persona::default();
-        let persona = personas.get(name).unwrap_or(&nobody);
         let reach = Reach { role: accepted.principal.role, modules: &persona.modules };
         let handed_on = |name: &String| agent.is_none_or(|agent| agent.tools.contains(name));
         let offer = ports.tools.offer(|tool| covers(&reach, tool) && handed_on(&tool.schema.name));
@@ -145,10 +146,10 @@ impl Beginner<'_> {
     }
 
     /// The first ordinal, after `known`, of the history that goes along, where `pruned` messages are no longer read.
-    async fn history_from(&self, (known, pruned): (i64, i64)) -> Result<i64, StoreError> {
+    async fn history_from(&self, (known, pruned): (i64, i64), persona: &Persona) -> Result<i64, StoreError> {
         let (session, last) = (self.session, self.session.last_ordinal);
         let kept = last - pruned;
-        let from = self.ports.prompt.history_from(known, kept);
+        let from = self.ports.prompt.history_from(known, kept, persona.history_messages_max);
         if pruned == 0 {
             return Ok(from);
         }
@@ -217,7 +218,8 @@ impl Beginner<'_> {
             };
             let facts = self.ports.table.facts(model);
             let (rates, window) = (facts.rates, facts.context_tokens);
-            bills.push(ModelBill { rates, per_mille: calibration.apply(1_000), window });
+            let assumed = assumed_window(model).filter(|_| window.is_none());
+            bills.push(ModelBill { rates, per_mille: calibration.apply(1_000), window, assumed });
         }
         Ok(bills)
     }

@@ -368,7 +368,7 @@ fn other_begin(begun: &Begun, recorded: &Recorded, change: &Change) -> Result<Be
 }
 
 /// A model of which nothing is known.
-const UNKNOWN: ModelBill = ModelBill { rates: None, per_mille: 1_000, window: None };
+const UNKNOWN: ModelBill = ModelBill { rates: None, per_mille: 1_000, window: None, assumed: None };
 
 /// Puts the fields of `patch` over those of `value`; tables are joined, anything else is replaced.
 fn put_over(value: &mut Value, patch: Value) {

@@ -160,8 +160,8 @@ fn c8_each_call_is_billed_at_the_price_it_was_begun_with() {
         Rates { input: Rate::from_micro_usd(2_000_000), output: Rate::from_micro_usd(8_000_000), ..Rates::FREE };
     let billing = Billing {
         models: vec![
-            ModelBill { rates: Some(rates), per_mille: 1_500, window: None },
-            ModelBill { rates: None, per_mille: 1_000, window: None },
+            ModelBill { rates: Some(rates), per_mille: 1_500, window: None, assumed: None },
+            ModelBill { rates: None, per_mille: 1_000, window: None, assumed: None },
         ],
         context_tokens: 100,
         reply_tokens: 1_000,

@@ -46,6 +46,18 @@ const MOONSHOT: Quirks =
 /// It refuses fields that it does not know (422), always reports the usage, and wants a word of its own after results.
 const MISTRAL: Quirks = Quirks { usage_option: false, speaks_after_results: true, ..PLAIN };
 
+/// What is taken for the window of a hosted model that nobody knows.
+const HOSTED_WINDOW: u64 = 128_000;
+
+/// What is taken for the window of the model with this label where nobody knows it; none: as little as a small model on one's
+/// own machine has. A server at an address that the config must say is taken for one of these.
+#[must_use]
+pub fn assumed_window(label: &str) -> Option<u64> {
+    let provider = label.split('/').next().unwrap_or_default().replace('_', "-");
+    let preset = PRESETS.iter().find(|preset| preset.name == provider)?;
+    preset.base_url.is_some_and(|address| address.starts_with("https://")).then_some(HOSTED_WINDOW)
+}
+
 /// In the order in which their keys are looked for.
 ///
 /// Models and addresses written down in 2026-11 from the vendors' pages, not tried against the services: look through
@@ -165,3 +177,26 @@ pub const PRESETS: &[Preset] = &[
         model: None,
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e3_a_window_that_nobody_knows_is_larger_at_a_hosted_kind() {
+        for label in ["openai/gpt-7", "anthropic/claude-new", "openrouter/maker/model", "mistral/new"] {
+            assert_eq!(assumed_window(label), Some(128_000), "{label}");
+        }
+        for label in [
+            "ollama/qwen3",
+            "lm_studio/any",
+            "llama-cpp/any",
+            "vllm/any",
+            "openai-compatible/own",
+            "offline/built-in",
+            "?",
+        ] {
+            assert_eq!(assumed_window(label), None, "{label}");
+        }
+    }
+}

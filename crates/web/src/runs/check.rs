@@ -17,6 +17,7 @@ use hob_agent::machine::begun::ModelBill;
 use hob_agent::replay::verify::{HashVerdict, Verdict};
 use hob_agent::replay::what_if::{Asked, Change, Report, Sum, WhatIf, what_if};
 use hob_core::domain::money::Money;
+use hob_model::discover::preset::assumed_window;
 
 /// The longest description of a change.
 const CHANGE_BYTES_MAX: usize = 64 << 10;
@@ -220,7 +221,8 @@ async fn compare(
     let table = Arc::clone(&served.router.terms().house.table);
     let bill = |label: &String| {
         let facts = table.facts(label);
-        ModelBill { rates: facts.rates, per_mille: 1_000, window: facts.context_tokens }
+        let assumed = assumed_window(label).filter(|_| facts.context_tokens.is_none());
+        ModelBill { rates: facts.rates, per_mille: 1_000, window: facts.context_tokens, assumed }
     };
     let bills = what.models.iter().map(bill).collect();
     let compared = beside(move || what_if(&recorded, &Change { what, bills })).await?;

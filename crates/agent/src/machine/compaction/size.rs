@@ -5,8 +5,8 @@ use crate::machine::state::Active;
 use hob_model::message::Message;
 use hob_model::tokens;
 
-/// The window of a model that nobody knows: such are mostly small ones on one's own machine, and what is summed up too
-/// early loses less than what does not fit.
+/// The window of a model that nobody knows, where nothing was assumed as the run began: what is summed up too early loses
+/// less than what does not fit.
 pub const WINDOW_UNKNOWN: u64 = 32_000;
 
 /// The room that a request has.
@@ -21,9 +21,10 @@ pub struct Window {
 /// The room of the model that is asked now: the smaller of what is configured and what it has.
 #[must_use]
 pub fn window(run: &Active) -> Window {
-    let own = run.billing.models.get(run.model).and_then(|bill| bill.window);
+    let bill = run.billing.models.get(run.model);
+    let own = bill.and_then(|bill| bill.window);
     let told = [run.policy.context.window_tokens, own].into_iter().flatten().min();
-    let whole = told.unwrap_or(WINDOW_UNKNOWN);
+    let whole = told.or(bill.and_then(|bill| bill.assumed)).unwrap_or(WINDOW_UNKNOWN);
     // Where the window is small, a reply does not get all that it may have elsewhere.
     let reply = run.billing.reply_tokens.min(whole / 4);
     Window { tokens: whole - reply, known: told.is_some() }

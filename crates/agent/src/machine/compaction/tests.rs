@@ -37,7 +37,7 @@ fn past(count: usize, each: u64) -> Vec<PastMessage> {
 }
 
 fn with(past: Vec<PastMessage>, context: ContextPolicy) -> Begun {
-    let bill = ModelBill { rates: None, per_mille: 1_000, window: Some(1_000) };
+    let bill = ModelBill { rates: None, per_mille: 1_000, window: Some(1_000), assumed: None };
     let tokens: u64 = past.iter().map(|message| message.tokens).sum();
     let mut begun = begun();
     begun.context.history_from = 11;
@@ -133,6 +133,20 @@ fn b4_the_window_is_the_smallest_that_is_told_without_the_reply() {
 }
 
 #[test]
+fn e3_a_window_that_nobody_knows_is_what_was_assumed_as_the_run_began() {
+    for (own, assumed, expected) in [
+        (None, Some(128_000), (128_000, false)),
+        (Some(9_000), Some(128_000), (9_000, true)),
+        (None, None, (32_000, false)),
+    ] {
+        let mut begun = with(Vec::new(), ContextPolicy::default());
+        (begun.billing.models[0].window, begun.billing.models[0].assumed) = (own, assumed);
+        let window = size::window(&Active::begin(accepted(), begun));
+        assert_eq!((window.tokens, window.known), expected);
+    }
+}
+
+#[test]
 fn b4_the_model_counts_in_its_own_tokens() {
     let mut begun = with(past(12, 25), ContextPolicy::default());
     begun.billing.models[0].per_mille = 2_000;
@@ -198,7 +212,7 @@ fn b4_a_summary_has_a_quarter_of_the_window_and_is_shorter_than_what_it_replaces
 fn b4_the_cheap_model_is_asked_where_there_is_one() {
     let mut begun = full();
     begun.room.summariser = Some("c/fast".to_owned());
-    begun.billing.models.push(ModelBill { rates: None, per_mille: 3_000, window: None });
+    begun.billing.models.push(ModelBill { rates: None, per_mille: 3_000, window: None, assumed: None });
     let run = started(begun, &[FIRED, "summarise 0..15 by c/fast"]);
     let asked = run.journal.last().unwrap();
     assert!(matches!(asked, Event::SummaryAsked { input_estimate, .. } if *input_estimate == 3 * (15 * 25 + 300)));
@@ -331,7 +345,7 @@ fn e8_each_gets_its_share_and_leaves_what_it_does_not_need() {
 #[test]
 fn e11_too_long_cuts_results_then_trims_then_trims_more_then_asks_another() {
     let mut begun = with(past(20, 25), ContextPolicy::default());
-    begun.billing.models = vec![ModelBill { rates: None, per_mille: 1_000, window: Some(100_000) }; 2];
+    begun.billing.models = vec![ModelBill { rates: None, per_mille: 1_000, window: Some(100_000), assumed: None }; 2];
     let mut run = started(begun, &[ASK]);
     run.on(wants(&["look"]));
     run.on(finished("1.0", ToolOutcome::Text { text: words(2_000), is_error: false }));

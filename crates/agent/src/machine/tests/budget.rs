@@ -89,7 +89,7 @@ fn n10_a_person_who_answers_is_told_as_well() {
 
 #[test]
 fn n10_prices_are_known_only_if_every_models_are() {
-    let bill = |rates| ModelBill { rates, per_mille: 1_000, window: None };
+    let bill = |rates| ModelBill { rates, per_mille: 1_000, window: None, assumed: None };
     let (known, unknown) = (bill(Some(Rates::default())), bill(None));
     for (models, is_priced) in
         [(vec![known, known], true), (vec![known, unknown], false), (vec![known], false), (Vec::new(), false)]

@@ -42,7 +42,7 @@ fn n2_enough_iterations_change_nothing_but_the_last_request() {
 #[test]
 fn n2_another_model_changes_what_is_asked_and_what_it_costs() {
     let rates = Rates { input: Rate::from_micro_usd(1_000_000), ..Rates::FREE };
-    let bill = ModelBill { rates: Some(rates), per_mille: 2_000, window: None };
+    let bill = ModelBill { rates: Some(rates), per_mille: 2_000, window: None, assumed: None };
     let what = WhatIf::parse("models = ['c/three']").unwrap();
     let report = what_if(&recorded(&busy()), &Change { what, bills: vec![bill] }).unwrap();
     assert_eq!(report.notes.len(), 1);
