@@ -45,6 +45,7 @@ use hob_skill::library::Library;
 use hob_skill::shelf::Places;
 use hob_store::Store;
 use hob_store::contents::Contents;
+use hob_tools::Toolbox;
 use hob_tools::changes::Drafts;
 use hob_tools::mcp::Servers;
 use hob_tools::sandbox::Sandbox;
@@ -295,17 +296,18 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
     let config = &blueprint.config;
     let tools = tools(blueprint, roots, (&memory, &models));
     let walls = toolset::own::grounds(&config.terminal, &roots.sandbox, &blueprint.data_dir);
+    let toolbox = parts::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone()))?;
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),
         skills: Arc::clone(&roots.skills),
         clock: Arc::clone(&blueprint.clock),
         redactor: blueprint.redactor.clone(),
-        toolbox: parts::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone()))?,
+        limits: run_limits(config, &toolbox),
+        toolbox,
         personas: Arc::new(parts::personas(config, &models, &tools.now())?),
         tools,
         prompt: prompt_settings(config, purse.zone.clone()),
-        limits: run_limits(config),
         models,
         table,
         counts: Arc::clone(&roots.counts),
@@ -322,8 +324,11 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
     })
 }
 
-fn run_limits(config: &Config) -> RunLimits {
+fn run_limits(config: &Config, toolbox: &Toolbox) -> RunLimits {
     let agent = &config.agent;
+    let mut policy = parts::policy(config);
+    // Who hands a task on waits as long as for an agent that is installed (row E3).
+    policy.tools.agent_secs = toolbox.timeouts.agent.as_secs();
     RunLimits {
         iterations: agent.iterations_max,
         iterations_step: agent.iterations_step,
@@ -331,7 +336,7 @@ fn run_limits(config: &Config) -> RunLimits {
         soft: Duration::from_secs(agent.soft_limit_secs),
         hard: Duration::from_secs(agent.hard_limit_secs),
         tool_output_chars_max: agent.tool_output_chars_max,
-        policy: parts::policy(config),
+        policy,
     }
 }
 

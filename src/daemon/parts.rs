@@ -50,8 +50,11 @@ pub(super) const REPLY_TOKENS: u64 = 4_096;
 
 /// How runs are decided.
 pub(super) fn policy(config: &Config) -> Policy {
-    let tools =
-        ToolPolicy { retries_ms: config.agent.tool_retries_ms.clone(), approval_secs: config.approvals.expire_secs };
+    let tools = ToolPolicy {
+        retries_ms: config.agent.tool_retries_ms.clone(),
+        approval_secs: config.approvals.expire_secs,
+        ..ToolPolicy::default()
+    };
     let truth = TruthPolicy { ask_again: config.guards.check_claims };
     Policy { guards: guards(&config.guards), context: context(&config.context), truth, tools, declared: None }
 }

@@ -7,7 +7,7 @@ use sqlx::Connection;
 use crate::support::fake_model::{Asked, Gate, Reply, Script};
 use crate::support::fifo::Fifo;
 use crate::support::house::{ADA, House, OWNER, STRANGER};
-use crate::support::process::{hob, within};
+use crate::support::process::{Hob, hob, within};
 
 /// A tool with an effect that then waits for a word; it is not safe to run twice.
 const EFFECT: &str = r#"[tools.effect]
@@ -317,4 +317,35 @@ async fn n10_all_that_works_for_a_run_is_paid_from_its_budget() {
     assert_eq!(over, 1, "{:?}", reports(&house));
     house.nothing_refused();
     house.stop().await;
+}
+
+#[tokio::test]
+async fn e3_an_agent_that_takes_long_is_told_something_and_its_report_still_comes() {
+    let mut house = House::new().await;
+    let gate = Gate::default();
+    let opened = gate.clone();
+    house.model.otherwise(move |asked| {
+        let is_agent = asked.system().contains("You are an agent of Hob's");
+        let last = asked.last_text().to_owned();
+        match (is_agent, asked.last_role()) {
+            (true, _) if last.contains("Hurry.") => Reply::text("Dug in a hurry."),
+            (true, _) => Script::default().gate(&opened).text("Dug.").finish("stop").into(),
+            (false, "tool") if last.contains("Dug in a hurry.") => Reply::text("It is dug."),
+            (false, "tool") => {
+                let call = json!({ "name": "agent_send", "arguments": { "agent": 1, "message": "Hurry." } });
+                Reply::call("use_tool", &call.to_string())
+            }
+            (false, _) => Reply::call("spawn_agent", &mission("Dig.")),
+        }
+    });
+    let mut command = hob(house.home.path(), &["run"]);
+    command.env("HOB_AGENT_TOOL_TIMEOUT_SECS", "1");
+    house.hob = Some(Hob::start(command));
+    house.say(ADA, "Dig the garden");
+    house.hob().until_logged("agent.told", 1).await;
+    gate.open();
+    assert_eq!(house.told(ADA, 1).await, ["It is dug."]);
+    let sent: Vec<String> = house.model.requests().iter().map(|asked| asked.body["messages"].to_string()).collect();
+    assert!(sent.iter().any(|sent| sent.contains("[Agent 1 is still at work after 1 s.")), "{sent:#?}");
+    house.nothing_refused();
 }

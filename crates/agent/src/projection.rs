@@ -386,7 +386,11 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         // A call that asks is done when the person has answered: with the messages of its batch.
         // What the machine answers by itself is known there as well.
         Event::ToolFinished {
-            outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. } | ToolOutcome::Spawn { .. },
+            outcome:
+                ToolOutcome::Ask { .. }
+                | ToolOutcome::Notebook { .. }
+                | ToolOutcome::Spawn { .. }
+                | ToolOutcome::Tell { .. },
             ..
         } => Vec::new(),
         // It is run again: what came of the call is not known yet.
@@ -490,6 +494,7 @@ pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
         ToolOutcome::Notebook { .. } => ("", false),
         ToolOutcome::MoreIterations { reason } => (reason, false),
         ToolOutcome::Spawn { mission } => (&mission.task, false),
+        ToolOutcome::Tell { text, .. } => (text, false),
         ToolOutcome::Ask { question } => (question, false),
         ToolOutcome::Deliver { delivery } => (&delivery.text, false),
         ToolOutcome::Interrupted => (texts::INTERRUPTED, true),

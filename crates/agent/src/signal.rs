@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::machine::accepted::Steered;
 use crate::machine::agents::ChildEnd;
 use crate::machine::event::Event;
 use crate::machine::question::Answer;
@@ -34,6 +35,11 @@ pub enum Signal {
         /// How.
         end: Box<ChildEnd>,
     },
+    /// The run that an agent works for says something to it.
+    Told {
+        /// What.
+        words: Box<Steered>,
+    },
     /// It is to stand still.
     Pause {
         /// Who wants it.
@@ -59,6 +65,7 @@ impl From<Signal> for Event {
             Signal::Answer(answer) => Self::HumanAnswered(answer),
             Signal::Expire { question } => Self::Expired { question },
             Signal::ChildEnded { end } => Self::ChildEnded(end),
+            Signal::Told { words } => Self::Steered(*words),
             Signal::Pause { by } => Self::PauseRequested { by },
             Signal::Resume { by } => Self::PauseLifted { by },
             Signal::Revoke { tool } => Self::GrantRevoked { tool },

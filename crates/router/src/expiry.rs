@@ -119,10 +119,14 @@ impl Statement for Expire {
         for run in &expired {
             let key = RunKey { run: run.id, session: run.session };
             // An answer that was given before the time was over is taken first, and leaves nothing to expire.
-            if let Asked::Question(open) = open_question(tx, &key, (&self.seen, self.now)).await?
-                && !matches!(open.question, Question::Paused { .. })
-            {
-                let signal = Signal::Expire { question: open.number };
+            let number = match open_question(tx, &key, (&self.seen, self.now)).await? {
+                Asked::Question(open) if matches!(open.question, Question::Paused { .. }) => None,
+                Asked::Question(open) => Some(open.number),
+                Asked::Agents(number) => Some(number),
+                Asked::Nothing | Asked::Gone => None,
+            };
+            if let Some(question) = number {
+                let signal = Signal::Expire { question };
                 signals::add(tx, run.id, &encode_signal(&signal)?, self.now).await?;
             }
         }

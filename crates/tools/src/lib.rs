@@ -3,6 +3,7 @@
 //! Never: a message sent, a run started or a person asked from within a tool.
 //! Start at [`Tool`], then [`registry`].
 
+pub mod agent_send;
 pub mod ask_human;
 pub mod changes;
 pub mod cli_agent;
@@ -262,6 +263,13 @@ pub enum Request {
     },
     /// An agent that works on a task by itself.
     Spawn(Mission),
+    /// That an agent at work hears something, and its report.
+    Tell {
+        /// The agent's number.
+        agent: u32,
+        /// The words.
+        text: String,
+    },
     /// A person's answer (row B15).
     Ask {
         /// The question.

@@ -280,7 +280,7 @@ impl Advance {
         let Some((run, secs)) = open else {
             return Waits::WithoutEnd;
         };
-        let open = asking::open(run, run.questions);
+        let open = asking::standing(run);
         if !recorded.events.iter().any(|event| matches!(event, Event::HumanAsked(asked) if Some(asked) == open)) {
             return Waits::AsBefore;
         }

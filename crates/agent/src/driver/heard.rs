@@ -18,7 +18,8 @@ const FETCHES: &str = "web_fetch";
 const SEARCHES: &str = "web_search";
 
 /// What they answer with may be put together of what the model said, though they change nothing.
-const ECHOES: [&str; 7] = [
+const ECHOES: [&str; 8] = [
+    "agent_send",
     "append_run_journal_entry",
     "get_run_journal",
     "read_result",

@@ -136,7 +136,8 @@ fn outcome_of(outcome: &ToolOutcome) -> &'static str {
         | ToolOutcome::MoreIterations { .. }
         | ToolOutcome::Ask { .. }
         | ToolOutcome::Deliver { .. }
-        | ToolOutcome::Spawn { .. } => "done",
+        | ToolOutcome::Spawn { .. }
+        | ToolOutcome::Tell { .. } => "done",
     }
 }
 

@@ -14,6 +14,7 @@ use crate::machine::effect::Effect;
 use crate::machine::event::End;
 use crate::machine::human::unpause;
 use crate::machine::ledger::Ledger;
+use crate::machine::long_agents::Heard;
 use crate::machine::question::Question;
 use crate::machine::reach::Looks;
 use crate::machine::state::{Active, Phase};
@@ -22,6 +23,7 @@ use hob_core::domain::agents::{DEPTH_MAX, OPEN_MAX};
 use hob_core::domain::ids::{CallId, RunId, SessionId, SessionKey};
 use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
+use hob_model::message::ToolCall;
 
 /// The most characters of an agent's words that reach the run which it works for.
 pub const WORDS_CHARS_MAX: usize = 16_000;
@@ -147,7 +149,7 @@ fn refusal(run: &Active, batch: &Batch) -> Option<String> {
     if depth >= DEPTH_MAX {
         return Some(format!("You are at depth {depth} of {DEPTH_MAX}: do it yourself."));
     }
-    let full = batch.children() >= OPEN_MAX;
+    let full = batch.children() + run.long_agents.at_work() >= OPEN_MAX;
     full.then(|| format!("{OPEN_MAX} agents are at work already: wait for them, then call again."))
 }
 
@@ -168,23 +170,36 @@ pub(super) fn wait() -> Vec<Effect> {
     vec![Effect::AskHuman(Question::Agents)]
 }
 
+/// What an agent read and did was read and done in the run that it worked for. Its report, the result of `call`, was written by
+/// whoever read all this.
+fn join(run: &mut Active, end: &ChildEnd, call: Option<&ToolCall>) {
+    end.taint.sources().for_each(|source| approval::on_read(run, (source, &end.text), call));
+    run.ledger.join(&end.ledger);
+    reach::add(run, &end.reached);
+}
+
 /// An agent is done.
 pub(super) fn on_ended(run: &mut Active, end: &ChildEnd) -> Vec<Effect> {
     let ignored = Effect::Ignored { why: "no agent is waited for there" };
+    let is_error = end.end != End::Completed;
+    let awaited = match run.long_agents.end(end, is_error) {
+        Heard::By(call) => call,
+        Heard::Later => {
+            join(run, end, None);
+            return Vec::new();
+        }
+    };
     let Some(batch) = run.phase.batch_mut() else {
         return vec![ignored];
     };
-    let Some(call) = batch.get(&end.call).filter(|open| open.progress == Progress::Child).map(|open| open.call.clone())
+    let Some(call) = batch.get(&awaited).filter(|open| open.progress == Progress::Child).map(|open| open.call.clone())
     else {
         return vec![ignored];
     };
-    batch.finish(&end.call, end.report(), end.end != End::Completed);
+    batch.finish(&awaited, end.report(), is_error);
     let more = batch.children() > 0;
     run.crashes = 0;
-    // Its report is the result of that call, and was written by whoever read all this.
-    end.taint.sources().for_each(|source| approval::on_read(run, (source, &end.text), Some(&call)));
-    run.ledger.join(&end.ledger);
-    reach::add(run, &end.reached);
+    join(run, end, Some(&call));
     match &run.phase {
         Phase::Acting(_) => tools::settle(run),
         Phase::Waiting { question: Question::Agents, .. } if !more => {

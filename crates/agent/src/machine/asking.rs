@@ -4,10 +4,10 @@
 //! [`Answerer::of`]; whoever may answer is asked.
 //! Start there; time is `on_expired`'s.
 
-use crate::machine::approval;
 use crate::machine::effect::Effect;
 use crate::machine::question::Question;
 use crate::machine::state::{Active, Phase};
+use crate::machine::{approval, long_agents};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::principal::{Principal, Role, Trust};
 
@@ -74,10 +74,22 @@ pub fn open(run: &Active, number: u32) -> Option<&Question> {
     }
 }
 
-/// How long the question that the run stands at stays open; none: nobody is asked. Where it is put by letter, it is
+/// The question that the run stands at, whoever is asked.
+#[must_use]
+pub fn standing(run: &Active) -> Option<&Question> {
+    match &run.phase {
+        Phase::Waiting { question, .. } => Some(question),
+        Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_) => None,
+    }
+}
+
+/// How long the question that the run stands at stays open, or how long it waits for its agents; none: nobody is asked. Where it is put by letter, it is
 /// [`BY_LETTER_SECS`] at least.
 #[must_use]
 pub fn stays_open_secs(run: &Active) -> Option<u64> {
+    if let Phase::Waiting { question: Question::Agents, .. } = &run.phase {
+        return long_agents::waits_secs(run);
+    }
     let is_approval = matches!(open(run, run.questions)?, Question::Approval { .. });
     Some(if is_approval { run.policy.tools.approval_secs } else { REMIND_SECS << run.reminders.min(DOUBLED_MAX) })
 }
@@ -85,6 +97,12 @@ pub fn stays_open_secs(run: &Active) -> Option<u64> {
 /// Nobody answered in time. A call that nobody approved is not made (lesson 17). Any other question is put again to all who may
 /// answer it: an answer that comes days later is as good, but nobody forgets that somebody waits for it.
 pub(super) fn on_expired(run: &mut Active, number: u32) -> Vec<Effect> {
+    if matches!(standing(run), Some(Question::Agents))
+        && run.questions == number
+        && long_agents::waits_secs(run).is_some()
+    {
+        return long_agents::on_late(run);
+    }
     let Some(question) = open(run, number).cloned() else {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
     };

@@ -229,7 +229,7 @@ pub struct Rules(pub u32);
 
 impl Rules {
     /// What runs begin with now.
-    pub const CURRENT: Self = Self::FIFTH;
+    pub const CURRENT: Self = Self::SIXTH;
     /// A failing model is dealt with by rows A7 and E2 together, and a reply that was cut off goes on (row E4).
     pub const SECOND: Self = Self(1);
     /// The run goes by its [`Policy`]: guards, context, truth, approvals, declared loops.
@@ -238,6 +238,8 @@ impl Rules {
     pub const FOURTH: Self = Self(3);
     /// A deep prune leaves a line of what is gone, and a compaction names the model that summed up.
     pub const FIFTH: Self = Self(4);
+    /// Agents are waited for only so long, and can be told something.
+    pub const SIXTH: Self = Self(5);
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

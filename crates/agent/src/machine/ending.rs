@@ -48,17 +48,22 @@ pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
 
 /// What joined on the way goes into the history, in the order in which it came.
 fn join_steering(run: &mut Active) {
-    if run.steering.is_empty() {
+    if run.steering.is_empty() && !run.long_agents.has_news() {
         return;
     }
     // A person's word changes what makes sense; and a reply that was still being looked at comes before it.
-    run.guard.calm();
+    if !run.steering.is_empty() {
+        run.guard.calm();
+    }
     if let Some(first) = run.truth.settle() {
         run.transcript.push(Message::Assistant { parts: first.parts });
     }
     for steered in std::mem::take(&mut run.steering) {
         let text = texts::steered(&steered, run.input.principal.user);
         run.transcript.push_said(steered.principal.user, Message::user_with(text, steered.pictures.as_slice()));
+    }
+    for told in run.long_agents.news() {
+        run.transcript.push(Message::user(told));
     }
 }
 

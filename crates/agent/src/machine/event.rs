@@ -372,6 +372,13 @@ pub enum ToolOutcome {
         /// What that is told.
         mission: Mission,
     },
+    /// It says something to an agent that is at work, and waits for its report.
+    Tell {
+        /// The agent's number.
+        agent: u32,
+        /// The words.
+        text: String,
+    },
     /// It was stopped before its end; it may have had a part of its effect.
     Interrupted,
 }

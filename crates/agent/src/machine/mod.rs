@@ -20,6 +20,7 @@ pub mod event;
 pub mod fingerprint;
 pub mod guards;
 pub mod ledger;
+pub mod long_agents;
 pub mod note;
 pub mod notebook;
 pub mod policy;

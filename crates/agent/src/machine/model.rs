@@ -108,7 +108,7 @@ fn conclude(run: &mut Active, completion: &Completion, look: Look) -> Vec<Effect
     if !circling && let Some(next) = declared::on_reply(run, completion, &whole) {
         return next;
     }
-    if !run.steering.is_empty() {
+    if !run.steering.is_empty() || run.long_agents.has_news() {
         run.transcript.push(Message::Assistant { parts: spoken(completion) });
         effects.extend(ending::go_on(run));
         return effects;

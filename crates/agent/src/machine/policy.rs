@@ -130,11 +130,24 @@ pub struct ToolPolicy {
     pub retries_ms: Vec<u64>,
     /// How long an approval may be given, in seconds.
     pub approval_secs: u64,
+    /// How long agents are waited for, in seconds; 0: without end (row E3).
+    #[serde(skip_serializing_if = "ToolPolicy::is_usual_wait")]
+    pub agent_secs: u64,
+}
+
+impl ToolPolicy {
+    /// So long agents are waited for, unless it is said otherwise.
+    const AGENT_SECS: u64 = 600;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
+    fn is_usual_wait(secs: &u64) -> bool {
+        *secs == Self::AGENT_SECS
+    }
 }
 
 impl Default for ToolPolicy {
     fn default() -> Self {
-        Self { retries_ms: vec![500, 2_000, 8_000], approval_secs: 300 }
+        Self { retries_ms: vec![500, 2_000, 8_000], approval_secs: 300, agent_secs: Self::AGENT_SECS }
     }
 }
 

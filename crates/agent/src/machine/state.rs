@@ -16,6 +16,7 @@ use crate::machine::event::End;
 use crate::machine::fingerprint;
 use crate::machine::guards::watch::Watch;
 use crate::machine::ledger::Ledger;
+use crate::machine::long_agents::LongAgents;
 use crate::machine::notebook::Notebook;
 use crate::machine::policy::Policy;
 use crate::machine::question::Question;
@@ -167,6 +168,9 @@ pub struct Active {
     pub reminders: u32,
     /// What it noted for itself (row B12).
     pub notebook: Notebook,
+    /// Agents that are at work and whose calls were given back.
+    #[serde(skip_serializing_if = "LongAgents::is_empty")]
+    pub long_agents: LongAgents,
     /// Why the model was asked for its last turn, if it was: what follows completes nothing.
     pub last_turn: Option<Purpose>,
     /// How often it spoke to a person.
@@ -303,6 +307,7 @@ impl Active {
             questions: 0,
             reminders: 0,
             notebook: begun.notebook.map(|notebook| *notebook).unwrap_or_default(),
+            long_agents: LongAgents::default(),
             last_turn: None,
             told: 0,
             phase: Phase::Replied,

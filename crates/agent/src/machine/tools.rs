@@ -8,7 +8,7 @@ use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::note::ToolRetry;
 use crate::machine::question::Question;
 use crate::machine::state::{Active, Paused, Phase};
-use crate::machine::{agents, approval, compaction, declared, draft, guards, pause, texts};
+use crate::machine::{agents, approval, compaction, declared, draft, guards, long_agents, pause, texts};
 use hob_core::domain::draft::Draft;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::Source;
@@ -70,6 +70,7 @@ pub(super) fn on_finished(
             batch.finish(id, text, false);
         }
         ToolOutcome::Spawn { .. } => agents::on_spawn(run, id),
+        ToolOutcome::Tell { agent, .. } => long_agents::on_tell(run, id, *agent),
         ToolOutcome::Ask { question } if batch.asking().is_none() => {
             if let Some(open) = batch.find(id) {
                 open.progress = Progress::Asks { question: question.clone() };
@@ -89,6 +90,7 @@ fn words(outcome: &ToolOutcome) -> &str {
         ToolOutcome::Notebook { .. }
         | ToolOutcome::Deliver { .. }
         | ToolOutcome::Spawn { .. }
+        | ToolOutcome::Tell { .. }
         | ToolOutcome::Interrupted => "",
     }
 }

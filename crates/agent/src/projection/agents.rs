@@ -4,7 +4,7 @@
 use crate::driver::encode_signal;
 use crate::journal::{self, QueueChange, RunKey};
 use crate::machine::Step;
-use crate::machine::accepted::{Accepted, Order};
+use crate::machine::accepted::{Accepted, Order, Steered};
 use crate::machine::agents::{Agent, ChildEnd, WORDS_CHARS_MAX};
 use crate::machine::batch::Progress;
 use crate::machine::event::{End, Event, Reply, ToolOutcome};
@@ -32,6 +32,13 @@ const ASK_HUMAN: &str = "ask_human";
 pub enum Change {
     /// A task is handed on.
     Spawn(Box<Spawn>),
+    /// Something is said to an agent of this run.
+    Tell {
+        /// The call that handed its task on.
+        to: CallId,
+        /// The words.
+        words: Box<Steered>,
+    },
     /// This run is an agent, and over; `seq` is the number of its last event.
     Done {
         /// How.
@@ -63,6 +70,10 @@ pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: 
         match (event, after.active()) {
             (Event::ToolFinished { call, outcome: ToolOutcome::Spawn { mission }, .. }, Some(run)) => {
                 changes.extend(is_open(run, call).then(|| Change::Spawn(Box::new(spawn(key, run, (call, mission))))));
+            }
+            (Event::ToolFinished { call, outcome: ToolOutcome::Tell { text, .. }, .. }, Some(run)) => {
+                let to = run.long_agents.awaited(call).filter(|_| is_open(run, call)).cloned();
+                changes.extend(to.map(|to| Change::Tell { to, words: Box::new(words(key, run, text)) }));
             }
             (Event::Ended(end), run) => {
                 let stopped = run.filter(|run| run.cancel.is_some());
@@ -121,6 +132,17 @@ fn is_open(run: &Active, id: &CallId) -> bool {
         return false;
     };
     batch.calls.iter().any(|open| open.call.id == *id && open.progress == Progress::Child)
+}
+
+/// What is said to an agent, with the authority of the run that it works for.
+fn words(key: &RunKey, run: &Active, text: &str) -> Steered {
+    Steered {
+        run: key.run,
+        principal: Principal::clone(&run.input.principal),
+        text: text.to_owned(),
+        taint: run.taint.clone(),
+        pictures: Pictures::default(),
+    }
 }
 
 fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Spawn {
@@ -196,6 +218,7 @@ fn cut(mut text: String) -> String {
 pub async fn carry_out(tx: &mut Tx, target: &Target<'_>, change: &Change) -> Result<Vec<SessionId>, StoreError> {
     match change {
         Change::Spawn(spawn) => begin(tx, target, spawn).await.map(|session| vec![session]),
+        Change::Tell { to, words } => tell(tx, target, (to, words)).await,
         Change::Done { end, seq } => {
             let spent = Money::from_nanos(agents::cost_of(tx, target.key.run).await?);
             let end = ChildEnd { cost: spent, ..ChildEnd::clone(end) };
@@ -240,6 +263,24 @@ async fn begin(tx: &mut Tx, target: &Target<'_>, spawn: &Spawn) -> Result<Sessio
     agents::link(tx, run, &link).await?;
     tracing::info!(run = %target.key.run, agent = %run, depth, "agent.spawned");
     Ok(session.id)
+}
+
+/// Says something to an agent of this run that is at work. Gives its lane; one that is over has sent its report.
+async fn tell(
+    tx: &mut Tx,
+    target: &Target<'_>,
+    (to, words): (&CallId, &Steered),
+) -> Result<Vec<SessionId>, StoreError> {
+    for agent in agents::open_below(tx, target.key.run).await? {
+        let parent = agents::parent(tx, agent.id).await?;
+        if parent.is_some_and(|parent| parent.run == target.key.run && parent.call == *to) {
+            let signal = Signal::Told { words: Box::new(words.clone()) };
+            signals::add(tx, agent.id, &encode_signal(&signal)?, target.at).await?;
+            tracing::info!(run = %target.key.run, agent = %agent.id, "agent.told");
+            return Ok(vec![agent.session]);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// Tells the run that waits for this one; none: nobody waits any more. Gives its lane.

@@ -32,7 +32,8 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 33] = [
+pub const BUILT_IN: [&str; 34] = [
+    "agent_send",
     "append_run_journal_entry",
     "ask_human",
     "cli_agent",

@@ -149,7 +149,7 @@ impl Take {
             {
                 Some((press, asking, asked))
             }
-            Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
+            Asked::Question(_) | Asked::Agents(_) | Asked::Nothing | Asked::Gone => None,
         })
     }
 }
@@ -259,7 +259,7 @@ pub(crate) async fn waits_for_agents(tx: &mut Tx, run: RunId, seen: &[Seen]) -> 
         Some(seen) => seen.asked.clone(),
         None => fold(tx, run).await?.map_or(Asked::Gone, |folded| asked(&folded)),
     };
-    Ok(matches!(asked, Asked::Nothing))
+    Ok(matches!(asked, Asked::Nothing | Asked::Agents(_)))
 }
 
 /// What was seen of a run, if nothing has been recorded of it since.
@@ -274,7 +274,9 @@ fn notebook(folded: &Folded) -> Notebook {
 
 fn asked(folded: &Folded) -> Asked {
     match folded.replay.state.active() {
-        Some(Active { phase: Phase::Waiting { question: Question::Agents, .. }, .. }) => Asked::Nothing,
+        Some(Active { phase: Phase::Waiting { question: Question::Agents, .. }, questions, .. }) => {
+            Asked::Agents(*questions)
+        }
         Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
             number: run.questions,
             answerer: Answerer::of(run, question),
@@ -289,7 +291,9 @@ fn asked(folded: &Folded) -> Asked {
 pub(crate) enum Asked {
     /// This.
     Question(OpenQuestion),
-    /// Nothing: it goes on by itself, perhaps when its agents are done.
+    /// Nothing: it waits for its agents, for so long; the number of that.
+    Agents(u32),
+    /// Nothing: it goes on by itself.
     Nothing,
     /// Its record cannot be read, and it is put aside.
     Gone,

@@ -164,7 +164,7 @@ impl CarryOut {
         let key = RunKey { run: asking.run.id, session: asking.session };
         let asked = match open_question(tx, &key, (&self.seen, self.now)).await? {
             Asked::Question(asked) if asked.number == question => asked,
-            Asked::Question(_) | Asked::Nothing | Asked::Gone => return refused(texts::TOO_LATE),
+            Asked::Question(_) | Asked::Agents(_) | Asked::Nothing | Asked::Gone => return refused(texts::TOO_LATE),
         };
         if !asked.may_be_answered_by(&self.by, &asking.run) {
             return refused(asked.not_yours());

@@ -303,7 +303,7 @@ impl Take {
                     return self.tell(tx, arriving, (text, "refused"), asked.not_yours().to_owned()).await;
                 }
                 Asked::Question(_) => {}
-                Asked::Nothing => active.iter_mut().filter(|own| own.id == run.id).for_each(at_work),
+                Asked::Agents(_) | Asked::Nothing => active.iter_mut().filter(|own| own.id == run.id).for_each(at_work),
                 Asked::Gone => active = active.filter(|own| own.id != run.id),
             }
         }

@@ -175,6 +175,7 @@ async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
         Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },
         Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
         Outcome::Request(Request::Spawn(mission)) => ToolOutcome::Spawn { mission },
+        Outcome::Request(Request::Tell { agent, text }) => ToolOutcome::Tell { agent, text },
         Outcome::Request(Request::Ask { question }) => ToolOutcome::Ask { question },
         Outcome::Request(Request::Deliver(delivery)) => ToolOutcome::Deliver { delivery: *delivery },
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Script, accepted, answers, asks, begun, crash, done, finished, panic, says, stop, stopped_tool, wants};
 use crate::machine::accepted::Accepted;
 use crate::machine::agents::{Agent, ChildEnd};
+use crate::machine::asking;
 use crate::machine::begun::{Begun, Rules};
 use crate::machine::event::{End, Event, ToolOutcome};
 use crate::machine::ledger::Ledger;
@@ -76,6 +77,67 @@ fn b8_a_run_waits_for_its_agents_and_goes_on_when_all_are_done() {
     Cost: $0.001]
     tool 1.2: ok
     ");
+}
+
+/// The run has waited for its agents as long as it does.
+fn late(run: &mut Script, next: &[&str]) {
+    let question = run.run().questions;
+    run.check(Event::Expired { question }, next);
+}
+
+fn tells(call: &str, agent: u32) -> Event {
+    finished(call, ToolOutcome::Tell { agent, text: "Hurry.".to_owned() })
+}
+
+#[test]
+fn e3_agents_are_waited_for_so_long_and_then_their_call_is_given_back() {
+    let mut run = Script::acting(&["spawn_agent", "spawn_agent"]);
+    run.check(spawns("1.0"), &[]);
+    run.check(spawns("1.1"), &["agents"]);
+    assert_eq!(asking::stays_open_secs(run.run()), Some(600));
+    run.check(Event::Expired { question: 7 }, &["ignored: that question is no longer open"]);
+    run.check(ended("1.1", "Dug.", End::Completed), &[]);
+    late(&mut run, &["ask a/one Work"]);
+    assert!(run.said()[2].contains("[Agent 1 is still at work after 600 s."), "{:?}", run.said());
+    run.check(wants(&["agent_send", "agent_send"]), &["run 2.0 agent_send #1", "run 2.1 agent_send #1"]);
+    run.check(tells("2.0", 1), &[]);
+    run.check(tells("2.1", 2), &["agents"]);
+    run.check(ended("1.0", "Dug at last.", End::Completed), &["ask a/one Work"]);
+    let said = run.said();
+    assert!(said[5].contains("Dug at last.") && said[6].contains("There is no agent 2"), "{said:?}");
+    run.check(wants(&["agent_send"]), &["run 3.0 agent_send #1"]);
+    run.check(tells("3.0", 1), &["ask a/one Work"]);
+    assert!(run.said().last().unwrap().contains("you have its report"), "{:?}", run.said());
+}
+
+#[test]
+fn e3_the_report_of_an_agent_that_nobody_waits_for_is_told_of_and_heard_as_a_result() {
+    let mut run = Script::acting(&["spawn_agent"]);
+    run.check(spawns("1.0"), &["agents"]);
+    late(&mut run, &["ask a/one Work"]);
+    run.check(ended("1.0", "Dug.", End::Completed), &[]);
+    run.check(says("I go on."), &["ask a/one Work"]);
+    let news = "[Agent 1 is done: agent_send to it gives you its report.]";
+    assert!(run.said().last().unwrap().contains(news), "{:?}", run.said());
+    assert!(!run.said().concat().contains("Dug."), "what a model wrote is no person's word");
+    run.check(wants(&["agent_send"]), &["run 3.0 agent_send #1"]);
+    run.check(tells("3.0", 1), &["ask a/one Work"]);
+    assert!(run.said().last().unwrap().contains("Dug."), "{:?}", run.said());
+    run.check(says("Done."), &["answer Done.", "end Completed"]);
+}
+
+#[test]
+fn e3_without_a_limit_and_by_older_rules_agents_are_waited_for_without_end() {
+    let tools = crate::machine::policy::ToolPolicy { agent_secs: 0, ..Default::default() };
+    let endless = Policy { tools, ..Policy::default() };
+    for begun in [Begun { policy: Some(Box::new(endless)), ..begun() }, Begun { rules: Rules::FIFTH, ..begun() }] {
+        let mut run = Script::queued();
+        run.on(Event::Begun(Box::new(begun)));
+        run.on(wants(&["spawn_agent"]));
+        run.check(spawns("1.0"), &["agents"]);
+        assert_eq!(asking::stays_open_secs(run.run()), None);
+        late(&mut run, &["ignored: that question is no longer open"]);
+    }
 }
 
 #[test]
