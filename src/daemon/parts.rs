@@ -56,7 +56,14 @@ pub(super) fn policy(config: &Config) -> Policy {
         ..ToolPolicy::default()
     };
     let truth = TruthPolicy { ask_again: config.guards.check_claims };
-    Policy { guards: guards(&config.guards), context: context(&config.context), truth, tools, declared: None }
+    Policy {
+        guards: guards(&config.guards),
+        context: context(&config.context),
+        truth,
+        tools,
+        declared: None,
+        run_usd: None,
+    }
 }
 
 /// When a run goes in circles.
@@ -167,6 +174,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
             iterations: persona.iterations_max,
             iterations_cap: persona.iterations_cap,
             history_messages_max: persona.history_messages_max.map(|max| i64::try_from(max).unwrap_or(i64::MAX)),
+            run_usd: persona.declared.as_ref().and_then(|own| own.run_usd).or(persona.run_usd).map(Money::from_usd),
             declared,
             strategy,
             window_tokens,

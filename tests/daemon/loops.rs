@@ -2,6 +2,7 @@
 
 use crate::support::fake_model::Reply;
 use crate::support::house::{ADA, House};
+use crate::support::process::hob;
 
 /// A tester in three steps, and a tool that tells how many tests fail: none, from the second look on.
 const TESTER: &str = r#"
@@ -71,6 +72,34 @@ async fn d2_cycles_that_are_used_up_are_told_as_what_they_are() {
     ");
     assert_eq!(house.model.requests().len(), 4);
     house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d2_a_ceiling_that_is_declared_completes_the_run_and_says_by_what_it_was_terminated() {
+    // A reply costs seven cents.
+    const PRICED: &str = "[models.'openai-compatible/fake']\ninput_usd = 1.0\noutput_usd = 10_000.0";
+    const LOOPED: &str = "[personas.tester.loop]\nmax_cycles = 3\nterminate = [{ when = 'text-includes', text = 'DONE' }, \
+                          { when = 'budget-exhausted' }]";
+    for (persona, looped, asked, expected) in [
+        ("run_usd = 0.1", "", 2, "budget-exhausted"),
+        ("run_usd = 0.1", LOOPED, 2, "budget-exhausted"),
+        ("run_usd = 5", LOOPED, 3, "max_cycles"),
+        ("run_usd = 5", &LOOPED.replace("max_cycles = 3", "max_cycles = 9\nrun_usd = 0.05"), 1, "budget-exhausted"),
+    ] {
+        let settings = format!("{PRICED}\n[agent]\npersona = 'tester'\n[personas.tester]\n{persona}\n{looped}");
+        let mut house = House::with(&settings).await;
+        house.model.otherwise(|_| Reply::call("current_time", "{}"));
+        house.start().await;
+        house.say(ADA, "Mend it");
+        let told = house.told(ADA, 1).await.pop().unwrap();
+        assert!(told.contains("and it has not come to its end"), "{told}");
+        assert_eq!(house.model.requests().len(), asked, "{settings}");
+        house.ended(1).await;
+        let output = hob(house.home.path(), &["replay", "1", "--json"]).output().await.unwrap();
+        let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&run["terminated_by"], &run["ok"]), (&expected.into(), &true.into()), "{run}");
+        house.nothing_refused();
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::machine::policy::{ContextPolicy, ContextStrategy, DeclaredLoop, Policy};
 use hob_core::domain::inbound::Conversation;
+use hob_core::domain::money::Money;
 use hob_core::policy::persona::{Assignments, Resolved};
 
 /// Who Hob is in some conversations; what is none or empty is as everywhere.
@@ -23,6 +24,8 @@ pub struct Persona {
     pub iterations_cap: Option<u32>,
     /// The messages of the history that go along, at most.
     pub history_messages_max: Option<i64>,
+    /// What a run may cost.
+    pub run_usd: Option<Money>,
     /// The loop that it declares.
     pub declared: Option<DeclaredLoop>,
     /// What is done when the context fills its window.
@@ -38,7 +41,7 @@ impl Persona {
         let strategy = self.strategy.unwrap_or(policy.context.strategy);
         let window_tokens = self.window_tokens.or(policy.context.window_tokens);
         let context = ContextPolicy { strategy, window_tokens, ..policy.context.clone() };
-        Policy { context, declared: self.declared.clone(), ..policy.clone() }
+        Policy { context, declared: self.declared.clone(), run_usd: self.run_usd, ..policy.clone() }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{place, shape};
 const SUMMARY_WINDOW_MIN: u64 = 8_192;
 
 /// A loop that works until a declared condition holds, rather than until the model has nothing more to do.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<LoopConfig>)]
 pub struct LoopConfig {
@@ -28,6 +28,9 @@ pub struct LoopConfig {
     /// Tokens of the window, where it is to be smaller than the model's own.
     #[schemars(range(min = 2_048, max = 10_000_000), example = 32_000)]
     pub context_tokens: Option<u64>,
+    /// Dollars that a run in this loop may cost. Without it: the persona's `run_usd`.
+    #[schemars(range(min = 0, max = 1_000_000), example = 0.5)]
+    pub run_usd: Option<f64>,
     /// What ends the loop, looked at in this order after each batch of tool calls: the first that holds ends it. Each has
     /// `when`: text-includes (with text), tool-result (with exit_code, contains or both, and perhaps tool), budget-exhausted.
     #[serde(default)]
@@ -84,7 +87,7 @@ pub enum TerminateWhen {
     TextIncludes,
     /// the results of its tool calls
     ToolResult,
-    /// whether the cycles are used up; without it the loop ends then as well
+    /// whether the money is spent that the run may cost; without it the loop ends then as well, as it does when the cycles are used up
     BudgetExhausted,
 }
 
@@ -98,7 +101,7 @@ impl LoopConfig {
             found.extend(self.order());
         }
         if self.terminate.iter().all(|condition| condition.when == TerminateWhen::BudgetExhausted) {
-            let why = "has nothing that could end the loop before its cycles are used up, expected a `text-includes` or \
+            let why = "has nothing that could end the loop before its cycles or its money are used up, expected a `text-includes` or \
                        a `tool-result`";
             let fix = "for example `terminate = [{ when = \"text-includes\", text = \"DONE\" }]`";
             found.push(Finding::new("terminate", why, fix));
@@ -112,6 +115,15 @@ impl LoopConfig {
             found.push(Finding::new("context_tokens", why, fix).with("strategy"));
         }
         found
+    }
+
+    /// A condition on money where none is set, be it here or for the persona.
+    pub(super) fn unpaid(&self, persona: Option<f64>) -> Option<Finding> {
+        let index = self.terminate.iter().position(|condition| condition.when == TerminateWhen::BudgetExhausted)?;
+        let why = "never ends the loop, for nothing says how much a run may cost";
+        let fix = "for example `run_usd = 0.5` beside it";
+        let unset = self.run_usd.or(persona).is_none();
+        unset.then(|| Finding::new(place::item("terminate", index), why, fix).with("run_usd"))
     }
 
     /// Conditions that no tool can fulfil: of `known`, `commands` end with a code.
@@ -140,9 +152,6 @@ impl LoopConfig {
             if let Some(earlier) = before.iter().position(|earlier| earlier.covers(condition)) {
                 let why = format!("never ends the loop: whenever it holds, number {} holds before it", earlier + 1);
                 found.push(Finding::new(at, why, "remove it, or move it up"));
-            } else if before.iter().any(|earlier| earlier.when == TerminateWhen::BudgetExhausted) {
-                let why = "stands after `budget-exhausted`, so that in the last cycle it would go unseen";
-                found.push(Finding::new(at, why, "move `budget-exhausted` to the end"));
             }
         }
         found
@@ -230,6 +239,9 @@ mod tests {
                 { when = "budget-exhausted" },
             ]"#;
         assert_eq!(found(declaration), "");
+        let config: LoopConfig = toml::from_str(declaration).unwrap();
+        assert!(config.unpaid(None).is_some() && config.unpaid(Some(0.5)).is_none());
+        assert!(LoopConfig { run_usd: Some(0.1), ..config }.unpaid(None).is_none());
         let small = "max_cycles = 1\nstrategy = 'rolling-window'\ncontext_tokens = 2048\n\
                      terminate = [{ when = 'text-includes', text = 'DONE' }]";
         assert_eq!(found(small), "");
@@ -238,8 +250,8 @@ mod tests {
 
     #[test]
     fn d1_contradictions_are_refused_with_what_to_do() {
-        insta::assert_snapshot!(found("max_cycles = 5\nterminate = [{ when = 'budget-exhausted' }]"), @r#"terminate: has nothing that could end the loop before its cycles are used up, expected a `text-includes` or a `tool-result`; for example `terminate = [{ when = "text-includes", text = "DONE" }]`"#);
-        insta::assert_snapshot!(found("max_cycles = 5\nterminate = []"), @r#"terminate: has nothing that could end the loop before its cycles are used up, expected a `text-includes` or a `tool-result`; for example `terminate = [{ when = "text-includes", text = "DONE" }]`"#);
+        insta::assert_snapshot!(found("max_cycles = 5\nterminate = [{ when = 'budget-exhausted' }]"), @r#"terminate: has nothing that could end the loop before its cycles or its money are used up, expected a `text-includes` or a `tool-result`; for example `terminate = [{ when = "text-includes", text = "DONE" }]`"#);
+        insta::assert_snapshot!(found("max_cycles = 5\nterminate = []"), @r#"terminate: has nothing that could end the loop before its cycles or its money are used up, expected a `text-includes` or a `tool-result`; for example `terminate = [{ when = "text-includes", text = "DONE" }]`"#);
         for strategy in ["compact", "periodic-summary"] {
             let small = format!(
                 "max_cycles = 5\nstrategy = '{strategy}'\ncontext_tokens = 8191\n\
@@ -286,7 +298,6 @@ mod tests {
         terminate[2]: never ends the loop: whenever it holds, number 1 holds before it; remove it, or move it up
         terminate[4]: never ends the loop: whenever it holds, number 3 holds before it; remove it, or move it up
         terminate[6]: never ends the loop: whenever it holds, number 5 holds before it; remove it, or move it up
-        terminate[8]: stands after `budget-exhausted`, so that in the last cycle it would go unseen; move `budget-exhausted` to the end
         terminate[9]: never ends the loop: whenever it holds, number 7 holds before it; remove it, or move it up
         ");
     }

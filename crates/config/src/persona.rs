@@ -14,7 +14,7 @@ use hob_core::domain::tools::MODULES;
 const TAKEN: &str = "default";
 
 /// Who Hob is in some conversations. What is left out is as everywhere.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<PersonaConfig>)]
 pub struct PersonaConfig {
@@ -40,6 +40,10 @@ pub struct PersonaConfig {
     /// Recent messages that the model sees. Without it: as for every run.
     #[schemars(range(min = 1, max = 10_000), example = &10)]
     pub history_messages_max: Option<usize>,
+    /// Dollars that a run may cost, with all that it starts, as far as prices are known: then it ends, and says so. Without it:
+    /// what `[budget]` says.
+    #[schemars(range(min = 0, max = 1_000_000), example = &0.5)]
+    pub run_usd: Option<f64>,
     /// A loop that works until something in particular is so, rather than until the model has nothing more to do.
     #[serde(rename = "loop")]
     pub declared: Option<LoopConfig>,
@@ -62,7 +66,8 @@ impl PersonaConfig {
             found.push(Finding::new("iterations_max", why, "lower it or raise iterations_cap").with("iterations_cap"));
         }
         if let Some(declared) = &self.declared {
-            found.extend(declared.validate().into_iter().map(|finding| finding.within("loop")));
+            let findings = declared.validate().into_iter().chain(declared.unpaid(self.run_usd));
+            found.extend(findings.map(|finding| finding.within("loop")));
         }
         found
     }

@@ -107,7 +107,7 @@ mod tests {
             }),
             Event::RecoveryFired(Recovery { step: RecoveryStep::Compact, number: 1 }),
             Event::SoftExhausted,
-            Event::Terminated(Terminated { condition: Some(0) }),
+            Event::Terminated(Terminated { condition: Some(0), ceiling: None }),
         ]
     }
 

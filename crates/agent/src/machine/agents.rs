@@ -175,6 +175,9 @@ pub(super) fn wait() -> Vec<Effect> {
 fn join(run: &mut Active, end: &ChildEnd, call: Option<&ToolCall>) {
     end.taint.sources().for_each(|source| approval::on_read(run, (source, &end.text), call));
     run.ledger.join(&end.ledger);
+    if run.rules >= Rules::SIXTH {
+        run.agents_cost = run.agents_cost.plus(end.cost);
+    }
     reach::add(run, &end.reached);
 }
 

@@ -238,7 +238,8 @@ impl Rules {
     pub const FOURTH: Self = Self(3);
     /// A deep prune leaves a line of what is gone, and a compaction names the model that summed up.
     pub const FIFTH: Self = Self(4);
-    /// Agents are waited for only so long, and can be told something.
+    /// Agents are waited for only so long, and can be told something; a ceiling that the persona declares is an end, not a
+    /// failure, and `budget-exhausted` means money.
     pub const SIXTH: Self = Self(5);
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]

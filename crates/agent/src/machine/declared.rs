@@ -4,7 +4,9 @@
 //! |---|---|
 //! | a batch of tool calls | the conditions in their order: the first that holds ends the run |
 //! | a reply without calls | the same; if none holds, a nudge (row D7) |
-//! | the last cycle | the end, told as what it is |
+//! | the last cycle, or all the money that the run may cost | the end, told as what it is: completed, for this was declared |
+//!
+//! The money is a ceiling for runs without a loop as well, where a persona says so.
 //!
 //! What somebody said meanwhile is heard before the loop may end. `max_cycles` stands in the place of the iterations.
 
@@ -13,11 +15,12 @@ use crate::machine::batch::{OpenCall, Progress};
 use crate::machine::begun::Rules;
 use crate::machine::effect::{Effect, Purpose};
 use crate::machine::event::{End, Event, Reply};
-use crate::machine::note::Terminated;
+use crate::machine::note::{Ceiling, Terminated};
 use crate::machine::policy::{DeclaredLoop, Termination};
 use crate::machine::state::{Active, Phase, Unfinished};
 use crate::machine::texts::Cut;
 use crate::machine::{draft, ending, model, texts};
+use hob_core::domain::money::Money;
 use hob_model::message::{Completion, Message, ReplyPart, StopReason, reply_text};
 
 /// For the model: it stopped without having come to a declared end (row D7).
@@ -46,8 +49,8 @@ enum Met {
     Words(usize),
     /// By this result.
     Result(usize, String),
-    /// The cycles are used up; where that is a condition of its own, its number.
-    Exhausted(Option<usize>),
+    /// A ceiling is reached; where that is a condition of its own, its number.
+    Exhausted(Ceiling, Option<usize>),
 }
 
 /// The loop that the run goes by, if it is a declared one.
@@ -78,14 +81,14 @@ pub(super) fn seen(run: &Active) -> Option<Seen> {
 
 /// Does what a batch brought end the loop?
 pub(super) fn is_end(run: &Active, seen: &Seen) -> bool {
-    let met = of(run).and_then(|declared| met(declared, run.cycles, seen));
-    met.is_some_and(|met| run.steering.is_empty() || matches!(met, Met::Exhausted(_)))
+    let met = of(run).and_then(|declared| met(run, declared, seen));
+    met.is_some_and(|met| run.steering.is_empty() || matches!(met, Met::Exhausted(..)))
 }
 
 /// A batch is done and in the transcript: is this the end?
 pub(super) fn after_batch(run: &mut Active, seen: &Seen) -> Option<Vec<Effect>> {
-    let met = met(of(run)?, run.cycles, seen)?;
-    let ends = run.steering.is_empty() || matches!(met, Met::Exhausted(_));
+    let met = met(run, of(run)?, seen)?;
+    let ends = run.steering.is_empty() || matches!(met, Met::Exhausted(..));
     ends.then(|| end(run, &met, &seen.words))
 }
 
@@ -99,8 +102,8 @@ pub(super) fn on_reply(run: &mut Active, completion: &Completion, whole: &str) -
         return None;
     }
     let seen = Seen { words: whole.to_owned(), results: Vec::new() };
-    let met = met(declared, run.cycles, &seen);
-    let exhausted = matches!(met, Some(Met::Exhausted(_)));
+    let met = met(run, declared, &seen);
+    let exhausted = matches!(met, Some(Met::Exhausted(..)));
     let cut_off = completion.stop == StopReason::MaxTokens && model::may_continue(run);
     if !exhausted && (cut_off || !run.steering.is_empty()) {
         return None;
@@ -118,9 +121,26 @@ pub(super) fn on_reply(run: &mut Active, completion: &Completion, whole: &str) -
     Some(ending::go_on(run))
 }
 
-/// The first condition that holds; without one, whether the cycles are used up.
-fn met(declared: &DeclaredLoop, cycles: u32, seen: &Seen) -> Option<Met> {
-    let exhausted = cycles >= declared.max_cycles;
+/// Is the money spent that the run may cost?
+fn is_spent(run: &Active) -> bool {
+    let cap = run.policy.run_usd.filter(|_| run.rules >= Rules::SIXTH);
+    cap.is_some_and(|cap| run.cost.plus(run.agents_cost) >= cap)
+}
+
+/// Before a model is asked again: where the money is spent that the run may cost, that is its end.
+pub(super) fn ceiling(run: &mut Active) -> Option<Vec<Effect>> {
+    if !is_spent(run) {
+        return None;
+    }
+    // A reply that was to be looked at again is the last word; nobody looks any more.
+    let told = model::unlooked(run);
+    Some(told.unwrap_or_else(|| end(run, &Met::Exhausted(Ceiling::Money, None), "")))
+}
+
+/// The first condition that holds; without one, whether a ceiling is reached.
+fn met(run: &Active, declared: &DeclaredLoop, seen: &Seen) -> Option<Met> {
+    let (cycles_up, spent) = (run.cycles >= declared.max_cycles, is_spent(run));
+    let by_money = run.rules >= Rules::SIXTH;
     let holds = |(index, condition): (usize, &Termination)| match condition {
         Termination::TextIncludes { text } => seen.words.contains(text.as_str()).then_some(Met::Words(index)),
         Termination::ToolResult { tool, exit_code, contains } => {
@@ -131,29 +151,48 @@ fn met(declared: &DeclaredLoop, cycles: u32, seen: &Seen) -> Option<Met> {
             };
             seen.results.iter().find(fits).map(|result| Met::Result(index, result.text.clone()))
         }
-        Termination::BudgetExhausted => exhausted.then_some(Met::Exhausted(Some(index))),
+        Termination::BudgetExhausted if by_money => spent.then_some(Met::Exhausted(Ceiling::Money, Some(index))),
+        Termination::BudgetExhausted => cycles_up.then_some(Met::Exhausted(Ceiling::Cycles, Some(index))),
     };
     let first = declared.terminate.iter().enumerate().find_map(holds);
-    first.or_else(|| exhausted.then_some(Met::Exhausted(None)))
+    let ceiling = || match (spent, cycles_up) {
+        (true, _) => Some(Ceiling::Money),
+        (false, true) => Some(Ceiling::Cycles),
+        (false, false) => None,
+    };
+    first.or_else(|| ceiling().map(|ceiling| Met::Exhausted(ceiling, None)))
 }
 
 fn end(run: &mut Active, met: &Met, words: &str) -> Vec<Effect> {
     let words = words.trim();
+    let now = run.rules >= Rules::SIXTH;
+    let ceiling = match met {
+        Met::Exhausted(ceiling, _) => Some(*ceiling).filter(|_| now),
+        Met::Words(_) | Met::Result(..) => None,
+    };
     let (condition, reply, end) = match met {
         Met::Words(index) => (Some(*index), answer(run, words), End::Completed),
         Met::Result(index, text) => {
             let said = [words, text.trim(), ENDED].into_iter().find(|said| !said.is_empty());
             (Some(*index), answer(run, said.unwrap_or(ENDED)), End::Completed)
         }
-        Met::Exhausted(index) => {
-            let cycles = of(run).map_or(0, |declared| declared.max_cycles);
-            let text = run.notebook.below(&cycles_used_up(cycles, words));
-            (*index, Reply::Notice { text }, End::Failed { why: "cycles".to_owned() })
+        Met::Exhausted(ceiling, index) => {
+            let told = match ceiling {
+                Ceiling::Cycles => cycles_used_up(of(run).map_or(0, |declared| declared.max_cycles)),
+                Ceiling::Money => money_spent(run.policy.run_usd.unwrap_or_default()),
+            };
+            let text = run.notebook.below(&with_last_words(told, words));
+            let end = if now { End::Completed } else { End::Failed { why: "cycles".to_owned() } };
+            (*index, Reply::Notice { text }, end)
         }
     };
+    if ceiling.is_some() {
+        // It has come to an end, and its task perhaps has not: what it noted is kept.
+        run.last_turn = Some(Purpose::WrapUpIterations);
+    }
     ending::close(run, texts::INTERRUPTED);
     let condition = condition.and_then(|index| u32::try_from(index).ok());
-    let note = Event::Terminated(Terminated { condition });
+    let note = Event::Terminated(Terminated { condition, ceiling });
     vec![Effect::Note(Box::new(note)), Effect::Reply(reply), Effect::End(end)]
 }
 
@@ -162,12 +201,20 @@ fn answer(run: &Active, words: &str) -> Reply {
 }
 
 /// For the person: the loop has run its course without reaching its end.
-fn cycles_used_up(cycles: u32, words: &str) -> String {
-    let told = if cycles == 1 {
+fn cycles_used_up(cycles: u32) -> String {
+    if cycles == 1 {
         "The one step that this task may take is used up, and it has not come to its end.".to_owned()
     } else {
         format!("All {cycles} steps that this task may take are used up, and it has not come to its end.")
-    };
+    }
+}
+
+/// For the person: the run has cost what it may.
+fn money_spent(cap: Money) -> String {
+    format!("The {cap} that this task may cost are spent, and it has not come to its end.")
+}
+
+fn with_last_words(told: String, words: &str) -> String {
     if words.is_empty() { told } else { format!("{told} My last words on it were:\n{words}") }
 }
 

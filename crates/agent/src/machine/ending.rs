@@ -6,11 +6,14 @@ use crate::machine::effect::{Effect, ModelCall, Purpose};
 use crate::machine::event::{End, Event, Reply};
 use crate::machine::state::{Active, Phase};
 use crate::machine::stop::CancelReason;
-use crate::machine::{compaction, model, pause, texts, tools};
+use crate::machine::{compaction, declared, model, pause, texts, tools};
 use hob_model::message::{Message, ReplyPart};
 
 /// A safe boundary: what came meanwhile joins, then the model is asked.
 pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
+    if let Some(end) = declared::ceiling(run) {
+        return end;
+    }
     join_steering(run);
     compaction::before_call(run).unwrap_or_else(|| ask(run, run.call_model()))
 }

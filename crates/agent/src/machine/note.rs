@@ -135,9 +135,22 @@ pub enum RecoveryStep {
     AskHuman,
 }
 
-/// A declared loop came to its declared end (row D2).
+/// How far a run may go at most, as its persona declares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ceiling {
+    /// So many cycles.
+    Cycles,
+    /// So much money.
+    Money,
+}
+
+/// A run came to its declared end (row D2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terminated {
-    /// Which of the persona's conditions, from 0; none: the cycles were used up, and no condition says so.
+    /// Which of the persona's conditions, from 0; none: a ceiling was reached, and no condition says so.
     pub condition: Option<u32>,
+    /// The ceiling that was reached; up to the fifth edition of the rules it was always the cycles, and not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ceiling>,
 }

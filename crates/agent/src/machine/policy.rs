@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use hob_core::domain::money::Money;
+
 /// The policy of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -16,6 +18,9 @@ pub struct Policy {
     pub tools: ToolPolicy,
     /// A loop that the persona declares (rows D1, D2, D7); none: the usual one.
     pub declared: Option<DeclaredLoop>,
+    /// What the run may cost, with all that it starts; none: no more than the household's budgets say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_usd: Option<Money>,
 }
 
 /// When a run goes in circles.
@@ -179,6 +184,6 @@ pub enum Termination {
         /// It holds these words.
         contains: Option<String>,
     },
-    /// The cycles are used up.
+    /// The money is spent that the run may cost; up to the fifth edition of the rules: the cycles are used up.
     BudgetExhausted,
 }

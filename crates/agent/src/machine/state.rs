@@ -168,6 +168,9 @@ pub struct Active {
     pub reminders: u32,
     /// What it noted for itself (row B12).
     pub notebook: Notebook,
+    /// What its agents cost that are done.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub agents_cost: Money,
     /// Agents that are at work and whose calls were given back.
     #[serde(skip_serializing_if = "LongAgents::is_empty")]
     pub long_agents: LongAgents,
@@ -182,6 +185,11 @@ pub struct Active {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives it by reference")]
 const fn is_none(times: &u32) -> bool {
     *times == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives it by reference")]
+fn is_nothing(cost: &Money) -> bool {
+    *cost == Money::ZERO
 }
 
 /// A model that did not answer.
@@ -307,6 +315,7 @@ impl Active {
             questions: 0,
             reminders: 0,
             notebook: begun.notebook.map(|notebook| *notebook).unwrap_or_default(),
+            agents_cost: Money::ZERO,
             long_agents: LongAgents::default(),
             last_turn: None,
             told: 0,

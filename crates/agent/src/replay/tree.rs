@@ -72,6 +72,8 @@ pub struct Evaluation {
     pub cycles: u32,
     /// What ended it; none: it is not over.
     pub terminated_by: Option<String>,
+    /// Whether it completed, be it by reaching a ceiling that was declared; none: it is not over.
+    pub ok: Option<bool>,
 }
 
 /// One turn of the loop: the model, and the tools that it called.

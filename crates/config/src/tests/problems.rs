@@ -321,7 +321,7 @@ fn c3_personas() {
     "#);
     insta::assert_snapshot!(told("[agent]\npersona = 'cook'\n[personas.clerk.loop]\nmax_cycles = 3"), @r#"
     config.toml:2: agent.persona: is not a persona; there are: clerk
-    config.toml:3: personas.clerk.loop.terminate: has nothing that could end the loop before its cycles are used up, expected a `text-includes` or a `tool-result`; for example `terminate = [{ when = "text-includes", text = "DONE" }]`
+    config.toml:3: personas.clerk.loop.terminate: has nothing that could end the loop before its cycles or its money are used up, expected a `text-includes` or a `tool-result`; for example `terminate = [{ when = "text-includes", text = "DONE" }]`
     "#);
 }
 

@@ -3,11 +3,14 @@
 use super::{ANNA, BEN, Script, accepted, begun, completion, cut_off, done, finished, more, says, steers, wants};
 use crate::machine::Replay;
 use crate::machine::accepted::{Accepted, Order};
-use crate::machine::begun::{Begun, Rules};
+use crate::machine::begun::{Begun, ModelBill, Rules};
 use crate::machine::declared::NUDGE;
 use crate::machine::event::{Event, Reply, ToolOutcome};
+use crate::machine::note::Ceiling;
 use crate::machine::policy::{DeclaredLoop, Policy, Termination};
 use crate::machine::state::State;
+use hob_core::domain::money::Money;
+use hob_model::price::{Rate, Rates};
 
 fn text(text: &str) -> Termination {
     Termination::TextIncludes { text: text.to_owned() }
@@ -40,6 +43,54 @@ fn condition(run: &Script) -> Option<u32> {
         .iter()
         .find_map(|event| if let Event::Terminated(terminated) = event { Some(terminated.condition) } else { None });
     noted.unwrap()
+}
+
+/// Which ceiling was noted.
+fn ceiling(run: &Script) -> Option<Ceiling> {
+    run.journal
+        .iter()
+        .find_map(|event| if let Event::Terminated(terminated) = event { Some(terminated.ceiling) } else { None })
+        .unwrap()
+}
+
+/// A run of which each reply costs a dollar, and which may cost so many.
+fn paid(dollars: f64, declared: Option<DeclaredLoop>, rules: Rules) -> Script {
+    let rate = Rate::from_micro_usd(1_000_000_000_000);
+    let rates = Rates { input: rate, cached: rate, cache_write: rate, output: rate, long: None };
+    let policy = Policy { declared, run_usd: Some(Money::from_usd(dollars)), ..Policy::default() };
+    let mut begun = Begun { policy: Some(Box::new(policy)), rules, ..begun() };
+    begun.billing.models = vec![ModelBill { rates: Some(rates), per_mille: 1_000, window: None, assumed: None }];
+    let mut run = Script::queued();
+    run.on(Event::Begun(Box::new(begun)));
+    run
+}
+
+#[test]
+fn d2_budget_exhausted_means_the_money_of_this_run_and_completes_it() {
+    let looped = |terminate| Some(DeclaredLoop { max_cycles: 9, terminate });
+    let in_order = looped(vec![Termination::BudgetExhausted, text("DONE")]);
+    for (declared, expected) in [(in_order, Some(0)), (looped(vec![text("OVER")]), None), (None, None)] {
+        let mut run = paid(0.000_1, declared, Rules::CURRENT);
+        run.on(said("DONE", &["look"]));
+        assert!(run.run().cost >= Money::from_usd(0.000_1), "{:?}", run.run().cost);
+        let effects = run.on(done("1.0"));
+        assert_eq!((effects[0].as_str(), effects[2].as_str()), (ENDED[0], ENDED[1]), "{effects:?}");
+        assert!(effects[1].starts_with("notice The $"), "{effects:?}");
+        assert_eq!((condition(&run), ceiling(&run)), (expected, Some(Ceiling::Money)));
+        assert!(run.run().last_turn.is_some(), "what it noted is kept");
+    }
+}
+
+#[test]
+fn d2_money_that_is_left_ends_nothing_and_older_runs_knew_none() {
+    let declared = Some(DeclaredLoop { max_cycles: 1, terminate: vec![text("DONE"), Termination::BudgetExhausted] });
+    let mut run = paid(1_000_000.0, None, Rules::CURRENT);
+    run.on(wants(&["look"]));
+    run.check(done("1.0"), &["ask a/one Work"]);
+    let mut run = paid(0.000_1, declared.clone(), Rules::FIFTH);
+    run.on(wants(&["look"]));
+    assert_eq!(run.on(done("1.0")).last().unwrap(), "end Failed { why: \"cycles\" }");
+    assert_eq!((condition(&run), ceiling(&run)), (Some(1), None));
 }
 
 fn said(text: &str, names: &[&str]) -> Event {
@@ -115,8 +166,7 @@ fn d2_the_first_condition_in_order_ends_the_loop() {
 
 #[test]
 fn d2_the_cycles_end_it_with_an_honest_word_whether_declared_or_not() {
-    for (terminate, expected) in
-        [(vec![text("DONE")], None), (vec![text("DONE"), Termination::BudgetExhausted], Some(1))]
+    for (terminate, expected) in [(vec![text("DONE")], None), (vec![text("DONE"), Termination::BudgetExhausted], None)]
     {
         let mut run = declared(3, terminate);
         for cycle in 1..3 {
@@ -126,8 +176,9 @@ fn d2_the_cycles_end_it_with_an_honest_word_whether_declared_or_not() {
             run.check(finished(&format!("{cycle}.0"), outcome), &["ask a/one Work"]);
         }
         run.on(said("nearly", &["look"]));
-        run.check(done("3.0"), &[ENDED[0], USED_UP, "end Failed { why: \"cycles\" }"]);
-        assert_eq!(condition(&run), expected);
+        run.check(done("3.0"), &[ENDED[0], USED_UP, ENDED[1]]);
+        assert_eq!((condition(&run), ceiling(&run)), (expected, Some(Ceiling::Cycles)));
+        assert!(run.run().last_turn.is_some(), "its task has not come to its end: what it noted is kept");
         let told = run.journal.iter().find_map(|event| {
             if let Event::Replied(Reply::Notice { text }) = event { Some(text.clone()) } else { None }
         });
@@ -147,7 +198,7 @@ fn d2_one_cycle_is_told_as_one() {
     insta::assert_snapshot!(effects.join("\n"), @r#"
     agent.loop.terminated
     notice The one step that this task may take is used up, and it has not come to its end
-    end Failed { why: "cycles" }
+    end Completed
     "#);
 }
 
@@ -157,7 +208,7 @@ fn d7_a_reply_with_neither_calls_nor_an_end_is_nudged_to_the_last_cycle() {
     run.check(says("I will now go on."), &["ask a/one Work"]);
     assert_eq!(run.said()[1..], ["hob: I will now go on.".to_owned(), format!("user: {NUDGE}")]);
     run.check(says("NO_REPLY"), &["ask a/one Work"]);
-    run.check(says("Still at it."), &[ENDED[0], USED_UP, "end Failed { why: \"cycles\" }"]);
+    run.check(says("Still at it."), &[ENDED[0], USED_UP, ENDED[1]]);
     insta::assert_snapshot!(NUDGE, @"[This task is not at its end yet, and your reply called no tool. Go on with the next step; say that it is done, in the words agreed upon, only when it is.]");
 }
 

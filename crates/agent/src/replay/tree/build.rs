@@ -8,8 +8,10 @@ use serde_json::Value;
 use crate::machine::Replay;
 use crate::machine::effect::{ModelCall, Purpose};
 use crate::machine::event::{End, Event, Reply, ToolOutcome};
+use crate::machine::note::{Ceiling, Terminated};
 use crate::machine::policy::Termination;
 use crate::machine::state::{Active, Paused, Phase, State};
+use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
 use crate::machine::texts;
 use crate::projection::outcome_text;
@@ -33,7 +35,8 @@ impl Tree {
         let active = replay.state.active();
         settle(&mut cycles, active);
         evaluation.cycles = active.map_or(0, |run| run.cycles);
-        evaluation.terminated_by = terminated_by(&replay.state, &evaluation, last_purpose, declared_end);
+        evaluation.terminated_by = terminated_by(&replay.state, &evaluation, last_purpose, declared_end.as_ref());
+        evaluation.ok = evaluation.terminated_by.is_some().then(|| replay.state.status() == Status::Completed);
         let results = active.into_iter().flat_map(|run| run.transcript.messages());
         evaluation.final_tool_result = results.filter_map(tool_result).next_back().map(|result| result.text.clone());
         let times = (recorded.events.first(), recorded.events.last());
@@ -70,7 +73,7 @@ struct Builder {
     /// Why the model was asked that answered last.
     last_purpose: Option<Purpose>,
     /// A declared loop came to its end, by the condition with this number if it was one.
-    declared_end: Option<Option<u32>>,
+    declared_end: Option<Terminated>,
     /// The cycle is over: the next call of a model begins another.
     answered: bool,
 }
@@ -99,7 +102,7 @@ impl Builder {
             Event::ToolFinished { call, outcome, source, .. } => {
                 self.finished(call, (outcome, source.as_ref()), timed.at)
             }
-            Event::Terminated(terminated) => self.declared_end = Some(terminated.condition),
+            Event::Terminated(terminated) => self.declared_end = Some(terminated.clone()),
             Event::Replied(reply) => {
                 self.evaluation.text = match reply {
                     Reply::Answer { text } | Reply::Notice { text } => Some(text.clone()),
@@ -249,7 +252,7 @@ fn terminated_by(
     state: &State,
     evaluation: &Evaluation,
     last_purpose: Option<Purpose>,
-    declared_end: Option<Option<u32>>,
+    declared_end: Option<&Terminated>,
 ) -> Option<String> {
     let end = match state {
         State::Empty | State::Queued(_) => return None,
@@ -258,8 +261,15 @@ fn terminated_by(
     };
     let run = state.active();
     let declared = run.and_then(|run| run.policy.declared.as_ref());
-    let condition = declared_end.flatten().and_then(|index| declared?.terminate.get(usize::try_from(index).ok()?));
+    let condition = declared_end
+        .and_then(|end| end.condition)
+        .and_then(|index| declared?.terminate.get(usize::try_from(index).ok()?));
+    let ceiling = declared_end.and_then(|end| end.ceiling).map(|ceiling| match ceiling {
+        Ceiling::Cycles => "max_cycles",
+        Ceiling::Money => "budget-exhausted",
+    });
     let word = match end {
+        End::Completed if ceiling.is_some() => ceiling?,
         End::Completed => match (condition, last_purpose) {
             (Some(Termination::TextIncludes { .. }), _) => "text-includes",
             (Some(Termination::ToolResult { .. }), _) => "tool-result",
@@ -352,7 +362,8 @@ mod tests {
             (Some(None), "budget-exhausted"),
         ];
         for (declared_end, expected) in table {
-            let word = terminated_by(&script.state, &evaluation, Some(Purpose::Work), declared_end);
+            let declared_end = declared_end.map(|condition| Terminated { condition, ceiling: None });
+            let word = terminated_by(&script.state, &evaluation, Some(Purpose::Work), declared_end.as_ref());
             assert_eq!(word.as_deref(), Some(expected), "{declared_end:?}");
         }
     }
