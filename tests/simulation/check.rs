@@ -5,6 +5,7 @@ use std::path::Path;
 
 use hob_agent::machine::event::Reply;
 use hob_agent::machine::fingerprint::fingerprint;
+use hob_agent::projection::failure::AfterFailure;
 use hob_core::domain::inbound::Happening;
 use hob_core::domain::money::Money;
 use hob_store::{Store, Tx};
@@ -149,12 +150,13 @@ struct Inbound {
     chat: String,
     external_id: String,
     disposition: String,
+    text: String,
 }
 
 /// Every acknowledged message was stored once and came to exactly one outcome.
 async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
     let rows: Vec<Inbound> =
-        sqlx::query_as("SELECT id, account, chat, external_id, disposition FROM inbound ORDER BY id")
+        sqlx::query_as("SELECT id, account, chat, external_id, disposition, text FROM inbound ORDER BY id")
             .fetch_all(&mut *tx)
             .await
             .unwrap();
@@ -183,6 +185,8 @@ async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
         let right = match row.disposition.as_str() {
             // Its acknowledgement is the only word besides the run's own.
             "run" => runs == 1 && replies <= 1,
+            // What was decided about a failed run shows where it failed, and what follows is a run's of its own.
+            "command" if AfterFailure::named(&row.text).is_some() => runs == 0 && replies <= 1,
             "command" | "refused" => runs == 0 && replies == 1,
             "answer" => runs == 0 && replies == 0,
             _ => false,

@@ -105,7 +105,7 @@ impl Take {
             return Ok(Taken { released: decided.released, ..taken });
         }
         if let Some(press) = FailurePress::parse(token) {
-            return self.settle_failure(tx, &arriving, (token, press)).await;
+            return self.settle_failure(tx, &arriving, (press.choice.label(), press)).await;
         }
         let open = match Press::parse(token) {
             Some(press) => self.asked_by(tx, &arriving, press).await?,
