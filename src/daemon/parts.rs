@@ -9,7 +9,9 @@ use jiff::tz::TimeZone;
 use crate::daemon::error::StartError;
 use crate::daemon::toolset::own::of_hook;
 use crate::daemon::{Blueprint, declared, people};
-use hob_agent::machine::policy::{ContextPolicy, ContextStrategy, GuardPolicy, Policy, ToolPolicy, TruthPolicy};
+use hob_agent::machine::policy::{
+    ContextPolicy, ContextStrategy, GatePolicy, GuardPolicy, Policy, ToolPolicy, TruthPolicy,
+};
 use hob_agent::persona::{Persona, Personas};
 use hob_config::Config;
 use hob_config::agent::QueueMode;
@@ -20,6 +22,7 @@ use hob_config::groups::{self, GroupModeConfig, GroupsConfig};
 use hob_config::guards::GuardsConfig;
 use hob_config::hooks::{HookConfig, HookFailure, HookMoment};
 use hob_config::people::RoleConfig;
+use hob_config::persona::ApprovalsMode;
 use hob_config::provider::ProviderKind;
 use hob_config::quotas::QuotaConfig;
 use hob_config::transcription::TranscriptionConfig;
@@ -174,6 +177,11 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
             iterations: persona.iterations_max,
             iterations_cap: persona.iterations_cap,
             history_messages_max: persona.history_messages_max.map(|max| i64::try_from(max).unwrap_or(i64::MAX)),
+            gate: GatePolicy {
+                always: persona.approvals == ApprovalsMode::Always,
+                tools: persona.approval_tools.iter().cloned().collect(),
+                protected_paths: persona.protected_paths.clone(),
+            },
             run_usd: persona.declared.as_ref().and_then(|own| own.run_usd).or(persona.run_usd).map(Money::from_usd),
             declared,
             strategy,

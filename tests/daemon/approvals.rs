@@ -355,3 +355,49 @@ async fn d6_what_a_question_leaves_out_goes_before_it_as_a_file() {
     assert_eq!(content, format!("to: {}⟨U+202E⟩Mallory", "Ben, ".repeat(600)));
     assert!(house.buttons(ADA).iter().all(|label| label != "always"), "nobody reads that in a line");
 }
+
+/// The content of the file that is to be written.
+const NOTE: &str = r#"{"path": "contracts/rent.txt", "content": "100"}"#;
+
+/// A persona that has these gates.
+async fn gated(gates: &str) -> House {
+    let mut house = House::with(&format!("[agent]\npersona = 'clerk'\n[personas.clerk]\n{gates}")).await;
+    house.start().await;
+    house
+}
+
+#[tokio::test]
+async fn d6_a_persona_has_each_call_of_a_built_in_tool_approved_anew() {
+    let house = gated("approvals = 'always'").await;
+    house.model.reply(Reply::calls(&[("write_file", NOTE), ("write_file", &NOTE.replace("rent", "heat"))]));
+    house.say(ADA, "Write it down");
+    let first = house.told(ADA, 1).await.pop().unwrap();
+    assert!(first.contains("write_file") && first.contains("each such call is approved here"), "{first}");
+    assert!(!first.contains("always\n"), "nothing covers the next one: {first}");
+    house.press(ADA, "approve");
+    house.told(ADA, 2).await;
+    house.model.reply(Reply::text("One is written."));
+    house.say(ADA, "deny: one is enough");
+    assert_eq!(house.told(ADA, 3).await[2].lines().next(), Some("One is written."));
+    assert!(house.path("data/workspace/contracts/rent.txt").exists());
+    assert!(!house.path("data/workspace/contracts/heat.txt").exists());
+    let results = house.model.requests()[1].body["messages"].to_string();
+    assert!(results.contains("one is enough"), "the reason is a result: {results}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d6_what_may_change_a_protected_path_is_approved_and_the_rest_is_not() {
+    let house = gated("protected_paths = ['contracts']").await;
+    house.model.reply(Reply::call("write_file", &NOTE.replace("contracts/", "notes/")));
+    house.ask(ADA, "Write a note", Reply::text("Noted.")).await;
+    house.model.reply(Reply::call("write_file", NOTE));
+    house.say(ADA, "Write the contract");
+    let asked = house.told(ADA, 2).await.pop().unwrap();
+    assert!(asked.contains("it may change what is protected: contracts"), "{asked}");
+    house.model.reply(Reply::text("It is written."));
+    house.press(ADA, "approve");
+    assert_eq!(house.told(ADA, 3).await[2], "It is written.");
+    assert!(house.path("data/workspace/contracts/rent.txt").exists());
+    house.nothing_refused();
+}

@@ -109,7 +109,7 @@ async fn k3_a_run_that_waits_for_an_approval_goes_on_after_the_upgrade() {
     let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let rules = "SELECT CAST(body ->> '$.body.rules' AS TEXT) FROM run_events WHERE kind = 'run.begun' ORDER BY run_id";
     let rules: Vec<String> = sqlx::query_scalar(rules).fetch_all(&mut database).await.unwrap();
-    assert_eq!(rules, ["2", "4"], "each by its own");
+    assert_eq!(rules, ["2", "5"], "each by its own");
     database.close().await.unwrap();
     house.nothing_refused();
 }

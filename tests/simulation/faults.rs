@@ -85,7 +85,16 @@ fn a_model_that_stalls_is_told_of_at_the_hard_limit() {
     sound(&ended, 22 * MINUTE);
     insta::assert_snapshot!(
         seen(&ended, "2").join("\n"),
-        @"I ran out of time on this and stopped. What was done so far is in our conversation; send a message to go on from there."
+        @r"
+    I ran out of time on this and stopped. What was done so far is in our conversation; send a message to go on from there.
+
+    Objective: m do append stall
+    Where it stood: one step was done: append
+    Next: nothing noted
+    1. Resume
+    2. Try again from the start
+    3. Let it be
+    "
     );
     assert!(ended.rest_ms > 20 * MINUTE, "{}", ended.trace.join("\n"));
     assert_eq!(seen(&ended, "1").len(), 1, "{}", ended.trace.join("\n"));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::machine::policy::{ContextPolicy, ContextStrategy, DeclaredLoop, Policy};
+use crate::machine::policy::{ContextPolicy, ContextStrategy, DeclaredLoop, GatePolicy, Policy, ToolPolicy};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::money::Money;
 use hob_core::policy::persona::{Assignments, Resolved};
@@ -24,6 +24,8 @@ pub struct Persona {
     pub iterations_cap: Option<u32>,
     /// The messages of the history that go along, at most.
     pub history_messages_max: Option<i64>,
+    /// Which calls a person approves in any case.
+    pub gate: GatePolicy,
     /// What a run may cost.
     pub run_usd: Option<Money>,
     /// The loop that it declares.
@@ -41,7 +43,8 @@ impl Persona {
         let strategy = self.strategy.unwrap_or(policy.context.strategy);
         let window_tokens = self.window_tokens.or(policy.context.window_tokens);
         let context = ContextPolicy { strategy, window_tokens, ..policy.context.clone() };
-        Policy { context, declared: self.declared.clone(), run_usd: self.run_usd, ..policy.clone() }
+        let tools = ToolPolicy { gate: self.gate.clone(), ..policy.tools.clone() };
+        Policy { context, tools, declared: self.declared.clone(), run_usd: self.run_usd, ..policy.clone() }
     }
 }
 

@@ -385,14 +385,8 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
     match event {
         // A call that asks is done when the person has answered: with the messages of its batch.
         // What the machine answers by itself is known there as well.
-        Event::ToolFinished {
-            outcome:
-                ToolOutcome::Ask { .. }
-                | ToolOutcome::Notebook { .. }
-                | ToolOutcome::Spawn { .. }
-                | ToolOutcome::Tell { .. },
-            ..
-        } => Vec::new(),
+        Event::ToolFinished { outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. }, .. } => Vec::new(),
+        Event::ToolFinished { outcome: ToolOutcome::Spawn { .. } | ToolOutcome::Tell { .. }, .. } => Vec::new(),
         // It is run again: what came of the call is not known yet.
         Event::ToolFinished { call, outcome: ToolOutcome::Transient { .. }, .. } if is_running(after, call) => {
             Vec::new()

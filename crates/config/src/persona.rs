@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::declared::LoopConfig;
 use crate::problem::Finding;
@@ -12,6 +12,17 @@ use hob_core::domain::tools::MODULES;
 
 /// The word by which `/persona` goes back to what is configured.
 const TAKEN: &str = "default";
+
+/// Whether a person approves each call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalsMode {
+    /// as each tool is declared, and as what the run has read demands
+    #[default]
+    Usual,
+    /// each call anew: nothing covers the next one
+    Always,
+}
 
 /// Who Hob is in some conversations. What is left out is as everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -44,6 +55,15 @@ pub struct PersonaConfig {
     /// what `[budget]` says.
     #[schemars(range(min = 0, max = 1_000_000), example = &0.5)]
     pub run_usd: Option<f64>,
+    /// Whether a person approves each call anew, whatever its tool is and whatever was allowed before.
+    pub approvals: ApprovalsMode,
+    /// The tools that `approvals = "always"` is about, also where a call only looks. Empty: all that do more than look.
+    #[schemars(length(max = 100), inner(length(min = 1, max = 128)), example = ["terminal", "write_file"])]
+    pub approval_tools: Vec<String>,
+    /// Files and folders, absolute or within the workspace: each call that may change them is approved by a person. A command's
+    /// words do not tell what it changes, so each command that does more than look is.
+    #[schemars(length(max = 100), inner(length(min = 1, max = 4000)), example = ["contracts", "/srv/notes/taxes"])]
+    pub protected_paths: Vec<String>,
     /// A loop that works until something in particular is so, rather than until the model has nothing more to do.
     #[serde(rename = "loop")]
     pub declared: Option<LoopConfig>,
@@ -64,6 +84,16 @@ impl PersonaConfig {
         {
             let why = format!("is {max}, expected at most iterations_cap, which is {cap}");
             found.push(Finding::new("iterations_max", why, "lower it or raise iterations_cap").with("iterations_cap"));
+        }
+        if self.approvals == ApprovalsMode::Usual && !self.approval_tools.is_empty() {
+            let fix = "set `approvals = \"always\"`, or remove it";
+            found.push(Finding::new("approval_tools", "means nothing without `approvals`", fix).with("approvals"));
+        }
+        for (index, path) in self.protected_paths.iter().enumerate() {
+            if path.trim_matches(['/', '.', ' ']).is_empty() || path.split('/').any(|part| part == "..") {
+                let why = "is no file or folder that can be told from others, expected a path without `..`";
+                found.push(Finding::new(place::item("protected_paths", index), why, "for example `contracts`"));
+            }
         }
         if let Some(declared) = &self.declared {
             let findings = declared.validate().into_iter().chain(declared.unpaid(self.run_usd));

@@ -5,6 +5,7 @@
 //! | its tool refuses it | it is never made |
 //! | what it changes can be judged afterwards ([`draft`]), and its tool is not asked about | it is made |
 //! | it keeps what was changed so | a person is asked, and shown what that is |
+//! | the persona wants a word to each such call, or it may change a protected path (`gate`) | a person is asked, each time |
 //! | critical, or of a high grade | a person is asked, each time |
 //! | more than a look, and the run has read what nobody vouches for | a person is asked, and told of whom it has read |
 //! | its tool is asked about, or it is of a medium grade | a person is asked, unless they have said "always" |
@@ -14,6 +15,7 @@
 //! that is asked about, and no approval of before stands for it.
 //! Start at `verdict`; the words are in [`words`].
 
+mod gate;
 mod keeping;
 pub mod scope;
 pub mod words;
@@ -76,17 +78,18 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     if run.rules < Rules::FOURTH {
         return by_tool(run, call, facts);
     }
-    let known = open.assessed.clone().unwrap_or_else(|| Assessment::usual(facts.most()));
+    let mut known = open.assessed.clone().unwrap_or_else(|| Assessment::usual(facts.most()));
     if known.grade == Grade::Refused {
         return Verdict::Refused(known.reasons);
     }
     if call.name == KEEP_CHANGES {
         return draft::concern(run).map_or(Verdict::Free, |concern| Verdict::Asked { grantable: false, concern });
     }
-    if facts.approval == Approval::Free && draft::is_contained(run, &known) {
+    let gated = gate::why(&run.policy.tools.gate, call, &known);
+    if facts.approval == Approval::Free && gated.is_none() && draft::is_contained(run, &known) {
         return Verdict::Free;
     }
-    let each_time = facts.approval == Approval::Critical || known.grade >= Grade::High;
+    let each_time = gated.is_some() || facts.approval == Approval::Critical || known.grade >= Grade::High;
     let is_driven = !known.risk.is_read() && !run.taint.is_clean();
     // The word was said in view of another call: those that waited beside it are not meant.
     let excused = run.excused.get(&call.name).is_some_and(|said| *said < run.cycles);
@@ -95,6 +98,9 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     let asked = facts.approval == Approval::Ask || known.grade == Grade::Medium;
     if !(each_time || (is_driven && !excused) || (asked && !allowed)) {
         return Verdict::Free;
+    }
+    if let Some(why) = gated {
+        known.reasons.insert(0, why);
     }
     let sources: Vec<Source> = run.taint.sources().filter(|_| is_driven).cloned().collect();
     let owners =

@@ -1,5 +1,7 @@
 //! The numbers and switches by which a run is decided. `run.begun` records them; `hob replay --what-if` puts others in their place.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use hob_core::domain::money::Money;
@@ -138,6 +140,27 @@ pub struct ToolPolicy {
     /// How long agents are waited for, in seconds; 0: without end (row E3).
     #[serde(skip_serializing_if = "ToolPolicy::is_usual_wait")]
     pub agent_secs: u64,
+    /// Which calls a person approves in any case.
+    #[serde(skip_serializing_if = "GatePolicy::is_none")]
+    pub gate: GatePolicy,
+}
+
+/// Which calls a person approves each time, as the persona declares (row D6).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GatePolicy {
+    /// Each call of these tools is.
+    pub always: bool,
+    /// Of which tools; empty: of all, where a call does more than look.
+    pub tools: BTreeSet<String>,
+    /// Each call that may change one of these files or folders is.
+    pub protected_paths: Vec<String>,
+}
+
+impl GatePolicy {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl ToolPolicy {
@@ -152,7 +175,12 @@ impl ToolPolicy {
 
 impl Default for ToolPolicy {
     fn default() -> Self {
-        Self { retries_ms: vec![500, 2_000, 8_000], approval_secs: 300, agent_secs: Self::AGENT_SECS }
+        Self {
+            retries_ms: vec![500, 2_000, 8_000],
+            approval_secs: 300,
+            agent_secs: Self::AGENT_SECS,
+            gate: GatePolicy::default(),
+        }
     }
 }
 
