@@ -85,10 +85,6 @@ impl PersonaConfig {
             let why = format!("is {max}, expected at most iterations_cap, which is {cap}");
             found.push(Finding::new("iterations_max", why, "lower it or raise iterations_cap").with("iterations_cap"));
         }
-        if self.approvals == ApprovalsMode::Usual && !self.approval_tools.is_empty() {
-            let fix = "set `approvals = \"always\"`, or remove it";
-            found.push(Finding::new("approval_tools", "means nothing without `approvals`", fix).with("approvals"));
-        }
         for (index, path) in self.protected_paths.iter().enumerate() {
             if path.trim_matches(['/', '.', ' ']).is_empty() || path.split('/').any(|part| part == "..") {
                 let why = "is no file or folder that can be told from others, expected a path without `..`";
