@@ -334,6 +334,8 @@ fn people(section: &mut toml::Table) {
 }
 
 fn persona(persona: &mut toml::Table) {
+    replace_items(persona, "protected_paths", "contracts");
+    persona.insert("run_usd".to_owned(), 0.5.into());
     persona.insert("modules".to_owned(), Toml::Array(vec!["memory".into()]));
     persona.insert("iterations_cap".to_owned(), 1000.into());
     if let Some(Toml::Table(declared)) = persona.get_mut("loop") {
