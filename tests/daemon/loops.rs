@@ -105,7 +105,7 @@ async fn d2_a_ceiling_that_is_declared_completes_the_run_and_says_by_what_it_was
 #[tokio::test]
 async fn d1_a_loop_that_nothing_could_end_is_refused_at_the_start() {
     let house = House::with(&format!("{TESTER}terminate = [{{ when = 'budget-exhausted' }}]")).await;
-    let mut hob = crate::support::process::Hob::start(crate::support::process::hob(house.home.path(), &["run"]));
+    let mut hob = crate::support::process::Hob::start(hob(house.home.path(), &["run"]));
     assert!(!hob.ended().await.success());
     let log = hob.log();
     assert!(log.contains("personas.tester.loop.terminate: has nothing that could end the loop"), "{log}");
