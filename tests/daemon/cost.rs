@@ -73,7 +73,7 @@ async fn n10_at_the_cap_the_task_is_handed_back_with_what_was_done() {
     let told = house.told(ADA, 1).await.pop().unwrap();
     assert!(told.starts_with("The budget for one task does not allow the next step: $0.07 of $41.00"), "{told}");
     assert!(told.contains("Done so far:\n- remember_fact\n"), "{told}");
-    assert!(told.ends_with("Whoever runs me can raise run_usd under [budget] in config.toml."), "{told}");
+    assert!(told.contains("Whoever runs me can raise run_usd under [budget] in config.toml.\n\nObjective: "), "{told}");
     assert_eq!(house.model.requests().len(), 1);
     assert_eq!(house.ask(ADA, "Is it red?", Reply::text("It is.")).await, "It is.", "the next task has its own");
 }
