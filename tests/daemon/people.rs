@@ -30,7 +30,8 @@ role = "admin"
 const EVERYBODYS: [&str; 4] = ["ask_human", "spawn_agent", "use_skill", "use_tool"];
 
 /// The tools that everybody may call.
-const GUESTS: [&str; 10] = [
+const GUESTS: [&str; 11] = [
+    "agent_send",
     "append_run_journal_entry",
     "ask_human",
     "current_time",
