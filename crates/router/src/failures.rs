@@ -2,7 +2,7 @@
 //! (row B12).
 //!
 //! Each failure is settled once: the claim of the message that this is, in the run's conversation, is the only record of it.
-//! Start at [`settle`].
+//! Start at `settle`.
 
 use std::sync::Arc;
 
