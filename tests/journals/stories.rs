@@ -43,7 +43,7 @@ pub(crate) fn runs() -> Vec<Run> {
         run("ask_human", ask_human(), End::Completed),
         run("crash_unsafe_happened", crash_unsafe_happened(), End::Completed),
         run("cancelled", cancelled(), End::Cancelled),
-        run("failed_with_fallback", failed_with_fallback(), End::Failed { why: "server".to_owned() }),
+        run("failed_with_fallback", failed_with_fallback(), End::Failed { why: "timeout".to_owned() }),
         run("crash_loop_given_up", crash_loop_given_up(), End::GivenUp),
         run("edited_silence", edited_silence(), End::Completed),
         run("withdrawn", vec![Event::Withdrawn], End::Withdrawn),
@@ -65,7 +65,7 @@ pub(crate) fn runs() -> Vec<Run> {
     ]
 }
 
-/// The second edition of the rules: prices, thinking that goes back, a reply that was cut off.
+/// Prices, thinking that goes back, a reply that was cut off.
 fn priced_sealed_continued() -> Vec<Event> {
     let sealed = Sealed { model: "home/small".to_owned(), kind: "thinking".to_owned(), data: "{\"a\":1}".to_owned() };
     let half = Completion {
@@ -106,10 +106,10 @@ fn priced() -> Event {
     let rates = Rates { input: Rate::from_micro_usd(250_000), output: Rate::from_micro_usd(2_000_000), ..Rates::FREE };
     let bill = |rates| ModelBill { rates, per_mille: 1_250, window: None, assumed: None };
     let billing = Billing { models: vec![bill(Some(rates)), bill(None)], context_tokens: 900, reply_tokens: 4_096 };
-    Event::Begun(Box::new(Begun { rules: Rules::SECOND, billing, ..*begun }))
+    Event::Begun(Box::new(Begun { billing, ..*begun }))
 }
 
-/// The fourth edition: two tasks are handed on, one agent fails.
+/// Two tasks are handed on, one agent fails.
 fn handed_on() -> Vec<Event> {
     let Event::Begun(begun) = supervised(Policy::default()) else { unreachable!("it begins") };
     let spawn = |call: &str| {
@@ -129,7 +129,7 @@ fn handed_on() -> Vec<Event> {
         }))
     };
     vec![
-        Event::Begun(Box::new(Begun { rules: Rules::FOURTH, ..*begun })),
+        Event::Begun(begun),
         wants("", &["spawn_agent", "spawn_agent"]),
         spawn("1.0"),
         spawn("1.1"),
@@ -139,7 +139,7 @@ fn handed_on() -> Vec<Event> {
     ]
 }
 
-/// The third edition: a run that goes by its policy, with what it knows of its tools and of the room for it.
+/// A run that goes by its policy, with what it knows of its tools and of the room for it.
 fn supervised(policy: Policy) -> Event {
     let Event::Begun(begun) = priced() else { unreachable!("it begins") };
     let facts = |changes, approval| ToolFacts { changes, approval, ..ToolFacts::default() };
@@ -160,7 +160,6 @@ fn supervised(policy: Policy) -> Event {
     let room = Room { fixed: Fixed { system: 300, tools: 200, tail: 60 }, ..Room::default() };
     let persona = Some(Character { name: "cook".to_owned(), max_output_tokens: Some(900) });
     Event::Begun(Box::new(Begun {
-        rules: Rules::THIRD,
         policy: Some(Box::new(policy)),
         past: past.collect(),
         billing,
@@ -195,7 +194,7 @@ fn shown_a_picture() -> Vec<Event> {
     let taint = Taint::from_iter([Source::new(Origin::File, "song.mp3")]);
     let (principal, words, pictures) = (anna(), "and this".to_owned(), vec![picture].into());
     vec![
-        Event::Begun(Box::new(Begun { rules: Rules::FOURTH, sees: true, ..*begun })),
+        Event::Begun(Box::new(Begun { sees: true, ..*begun })),
         Event::Assessed { calls: vec![Assessment::default()] },
         wants("", &["recall"]),
         Event::Steered(Steered { run: RunId(9), principal, text: words, taint, pictures }),
@@ -204,11 +203,11 @@ fn shown_a_picture() -> Vec<Event> {
     ]
 }
 
-/// The fourth edition: calls are assessed, and a run that has read what nobody vouches for asks.
+/// Calls are assessed, and a run that has read what nobody vouches for asks.
 fn tainted_and_asked() -> Vec<Event> {
     let Event::Begun(begun) = supervised(Policy::default()) else { unreachable!("it begins") };
     let taint = Taint::from_iter([Source::new(Origin::Guest, "Eve")]);
-    let mut begun = Begun { rules: Rules::FOURTH, taint, ..*begun };
+    let mut begun = Begun { taint, ..*begun };
     let facts = ToolFacts { changes: true, risk: Risk::Write, ..ToolFacts::default() };
     begun.tools.insert("note".to_owned(), facts);
     let page = Some(Source::new(Origin::Web, "https://a.example/"));

@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use crate::driver::heard::{self, Told};
 use crate::driver::perform::tool::arguments;
-use crate::machine::begun::Rules;
 use crate::machine::digest::Digest;
 use crate::machine::disclosed;
 use crate::machine::event::Event;
@@ -63,9 +62,9 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// What is known of the reply's calls, in their order; none: it has no calls, or the run's rules do not ask.
+    /// What is known of the reply's calls, in their order; none: it has no calls.
     pub(super) async fn at(&self, completion: &Completion) -> Option<Event> {
-        let run = self.state.active().filter(|run| run.rules >= Rules::FOURTH)?;
+        let run = self.state.active()?;
         let calls = completion.calls().enumerate().map(|(index, call)| {
             let meant = disclosed::meant(call, &run.tools);
             self.of(run, ToolCall { id: CallId::new(run.cycles + 1, index), ..meant })

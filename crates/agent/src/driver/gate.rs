@@ -1,14 +1,12 @@
 //! What a run may have called: only what it was offered when it began (row C5).
 
-use crate::machine::begun::Rules;
 use crate::machine::event::ToolOutcome;
 use crate::machine::state::Active;
 use hob_model::message::ToolCall;
 
 /// What the model is told instead of a result; none: the call may be made.
 pub(super) fn refusal(run: &Active, call: &ToolCall) -> Option<ToolOutcome> {
-    // What older runs were offered is not in their record's list of tools.
-    if run.rules < Rules::THIRD || run.tools.contains_key(&call.name) {
+    if run.tools.contains_key(&call.name) {
         return None;
     }
     let names: Vec<&str> = run.tools.keys().map(String::as_str).collect();
@@ -29,11 +27,9 @@ mod tests {
         let call =
             |name: &str| ToolCall { id: CallId("1.0".to_owned()), name: name.to_owned(), arguments: String::new() };
         let tools = [("look".to_owned(), ToolFacts::default())].into();
-        let current = Active::begin(accepted(), Begun { rules: Rules::THIRD, tools, ..begun() });
+        let current = Active::begin(accepted(), Begun { tools, ..begun() });
         assert_eq!(refusal(&current, &call("look")), None);
         let text = "There is no tool \"send\". There are: look.".to_owned();
         assert_eq!(refusal(&current, &call("send")), Some(ToolOutcome::Text { text, is_error: true }));
-        let older = Active::begin(accepted(), Begun { rules: Rules::SECOND, ..begun() });
-        assert_eq!(refusal(&older, &call("send")), None);
     }
 }

@@ -38,7 +38,6 @@ use crate::driver::metered::Stages;
 use crate::driver::perform::Work;
 use crate::driver::signs::LastSign;
 use crate::journal::RunKey;
-use crate::machine::begun::Rules;
 use crate::machine::draft;
 use crate::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::machine::event::Event;
@@ -55,7 +54,6 @@ use hob_core::policy::memory::Place;
 use hob_model::message::ToolCall;
 use hob_store::Statement;
 use hob_store::error::StoreError;
-use hob_tools::registry::Registry;
 
 /// The first wait after a commit that failed for a passing reason; it doubles.
 const COMMIT_RETRY: Duration = Duration::from_millis(100);
@@ -402,12 +400,7 @@ impl Driver {
         let session = active.input.session_key();
         let place = Place::of(self.home, &self.destination.conversation);
         let (destination, taint) = (self.destination.clone(), active.taint.clone());
-        // What older runs were offered is not in their record's list of tools.
-        let tools = if active.rules >= Rules::THIRD {
-            self.ports.tools.offer(|tool| active.tools.contains_key(&tool.schema.name)).tools.clone()
-        } else {
-            Registry::clone(&self.ports.tools.now())
-        };
+        let tools = self.ports.tools.offer(|tool| active.tools.contains_key(&tool.schema.name)).tools.clone();
         let run = self.key.run;
         let draft = InDraft {
             place: draft::place_of(active, &call.id),

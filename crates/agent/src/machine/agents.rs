@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::batch::{Batch, Progress};
-use crate::machine::begun::Rules;
 use crate::machine::effect::Effect;
 use crate::machine::event::End;
 use crate::machine::human::unpause;
@@ -143,9 +142,6 @@ impl ChildEnd {
 /// Why a run may have no further agent; none: it may.
 fn refusal(run: &Active, batch: &Batch) -> Option<String> {
     let depth = run.input.agent.as_ref().map_or(0, |agent| agent.depth);
-    if run.rules < Rules::FOURTH {
-        return Some("This run began before there were agents. Do it yourself.".to_owned());
-    }
     if depth >= DEPTH_MAX {
         return Some(format!("You are at depth {depth} of {DEPTH_MAX}: do it yourself."));
     }
@@ -175,9 +171,7 @@ pub(super) fn wait() -> Vec<Effect> {
 fn join(run: &mut Active, end: &ChildEnd, call: Option<&ToolCall>) {
     end.taint.sources().for_each(|source| approval::on_read(run, (source, &end.text), call));
     run.ledger.join(&end.ledger);
-    if run.rules >= Rules::SIXTH {
-        run.agents_cost = run.agents_cost.plus(end.cost);
-    }
+    run.agents_cost = run.agents_cost.plus(end.cost);
     reach::add(run, &end.reached);
 }
 

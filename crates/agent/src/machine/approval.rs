@@ -21,7 +21,6 @@ pub mod scope;
 pub mod words;
 
 use crate::machine::batch::{Batch, OpenCall, Progress};
-use crate::machine::begun::Rules;
 use crate::machine::digest::Digest;
 use crate::machine::effect::Effect;
 use crate::machine::human::{Decision, deny_call, unpause};
@@ -30,7 +29,7 @@ use crate::machine::state::{Active, Paused, Phase};
 use crate::machine::{draft, tools};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::Source;
-use hob_core::domain::tools::{Approval, Assessment, Grade, KEEP_CHANGES, ToolFacts};
+use hob_core::domain::tools::{Approval, Assessment, Grade, KEEP_CHANGES};
 use hob_model::message::ToolCall;
 
 /// What is to be done about a call now.
@@ -72,12 +71,9 @@ fn open_call<'a>(run: &'a Active, call: &CallId) -> Option<&'a OpenCall> {
 fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     let call = &open.call;
     // What is not on offer is not made by anybody.
-    let Some(facts) = run.tools.get(&call.name).filter(|_| run.rules >= Rules::THIRD) else {
+    let Some(facts) = run.tools.get(&call.name) else {
         return Verdict::Free;
     };
-    if run.rules < Rules::FOURTH {
-        return by_tool(run, call, facts);
-    }
     let mut known = open.assessed.clone().unwrap_or_else(|| Assessment::usual(facts.most()));
     if known.grade == Grade::Refused {
         return Verdict::Refused(known.reasons);
@@ -111,17 +107,6 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     let grantable = !scope.is_empty();
     let concern = Box::new(Concern { risk, grade, reasons, sources, about, scope, this_run, owners, draft: None });
     Verdict::Asked { grantable, concern }
-}
-
-/// The third edition looked at the tool alone: what was allowed for good covers what is merely asked about, and nothing
-/// critical.
-fn by_tool(run: &Active, call: &ToolCall, facts: &ToolFacts) -> Verdict {
-    let grantable = match facts.approval {
-        Approval::Critical => false,
-        Approval::Ask if !run.granted.contains(&call.name) => true,
-        Approval::Ask | Approval::Free => return Verdict::Free,
-    };
-    Verdict::Asked { grantable, concern: Box::default() }
 }
 
 /// Holds those calls that wait for their turn and need a person's word; what is refused is settled.
@@ -184,9 +169,7 @@ pub(super) fn on_read(run: &mut Active, (source, words): (&Source, &str), call: 
     run.excused.retain(|tool, _| own.as_ref() == Some(tool));
     // Whoever let a call go did not know of this.
     run.phase.batch_mut().into_iter().flat_map(|batch| &mut batch.calls).for_each(|open| open.approved = None);
-    if run.rules >= Rules::FOURTH {
-        hold(run);
-    }
+    hold(run);
 }
 
 fn batch(run: &Active) -> Option<&Batch> {
@@ -224,7 +207,7 @@ fn renewed(run: &Active, asked: &Question) -> Option<Question> {
     let now = question_about(run, open_call(run, call)?);
     let Question::Approval { concern, .. } = &now else { return None };
     let is_new = concern.sources.iter().any(|source| !known.sources.contains(source)) || concern.draft != known.draft;
-    (run.rules >= Rules::FOURTH && is_new).then_some(now)
+    is_new.then_some(now)
 }
 
 /// A person said something to a question for approval.
@@ -246,8 +229,7 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
         return vec![Effect::AskHuman(changed)];
     }
     if decision == Some(Decision::Always) {
-        // A run of before has no scope: its rules go by the tool.
-        run.granted.insert(if concern.scope.is_empty() { name.clone() } else { concern.scope.clone() });
+        run.granted.insert(concern.scope.clone());
     } else if decision == Some(Decision::ThisRun) {
         run.excused.insert(name.clone(), run.cycles);
     } else if decision != Some(Decision::Approve) {

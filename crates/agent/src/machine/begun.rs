@@ -26,13 +26,13 @@ pub struct Begun {
     pub models: Vec<String>,
     /// The tools that are safe to run twice.
     pub idempotent_tools: Vec<String>,
-    /// The edition of the machine's rules by which the run is decided, to its end; the first had no number.
+    /// The edition of the machine's rules by which the run is decided, to its end; the first has no number.
     #[serde(default, skip_serializing_if = "Rules::is_first")]
     pub rules: Rules,
     /// What the models cost, and how their tokens are counted.
     #[serde(default, skip_serializing_if = "Billing::is_unknown")]
     pub billing: Billing,
-    /// The numbers and switches by which it is decided; runs of the first two editions have none.
+    /// The numbers and switches by which it is decided; none: the usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<Policy>>,
     /// What is known of the tools on offer.
@@ -228,19 +228,8 @@ pub struct ModelBill {
 pub struct Rules(pub u32);
 
 impl Rules {
-    /// What runs begin with now.
-    pub const CURRENT: Self = Self::SIXTH;
-    /// A failing model is dealt with by rows A7 and E2 together, and a reply that was cut off goes on (row E4).
-    pub const SECOND: Self = Self(1);
-    /// The run goes by its [`Policy`]: guards, context, truth, approvals, declared loops.
-    pub const THIRD: Self = Self(2);
-    /// What is read that nobody vouches for lowers what the run may do; tools are shown on need; agents work for agents.
-    pub const FOURTH: Self = Self(3);
-    /// A deep prune leaves a line of what is gone, and a compaction names the model that summed up.
-    pub const FIFTH: Self = Self(4);
-    /// Agents are waited for only so long, and can be told something; a ceiling that the persona declares is an end, not a
-    /// failure, and `budget-exhausted` means money.
-    pub const SIXTH: Self = Self(5);
+    /// What runs begin with now. Nothing was released yet: this is the first.
+    pub const CURRENT: Self = Self(0);
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

@@ -2,7 +2,6 @@
 
 use crate::machine::accepted::Steered;
 use crate::machine::batch::{OpenCall, Progress};
-use crate::machine::begun::Rules;
 use crate::machine::effect::Effect;
 use crate::machine::event::{End, Reply};
 use crate::machine::state::{Active, Phase};
@@ -14,9 +13,7 @@ use hob_model::message::Picture;
 /// A message joins at the next boundary.
 pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
     run.steering.push(steered.clone());
-    if run.rules >= Rules::FOURTH
-        && let Some(source) = Source::of_speaker(&steered.principal, run.input.destination.conversation.channel)
-    {
+    if let Some(source) = Source::of_speaker(&steered.principal, run.input.destination.conversation.channel) {
         approval::on_read(run, (&source, &steered.text), None);
     }
     let seen: Taint = steered.pictures.as_slice().iter().filter(|_| run.sees).map(Picture::source).collect();

@@ -12,7 +12,6 @@
 
 use crate::machine::accepted::Order;
 use crate::machine::batch::{OpenCall, Progress};
-use crate::machine::begun::Rules;
 use crate::machine::effect::{Effect, Purpose};
 use crate::machine::event::{End, Event, Reply};
 use crate::machine::note::{Ceiling, Terminated};
@@ -55,7 +54,7 @@ enum Met {
 
 /// The loop that the run goes by, if it is a declared one.
 pub(super) fn of(run: &Active) -> Option<&DeclaredLoop> {
-    run.policy.declared.as_ref().filter(|_| run.rules >= Rules::THIRD)
+    run.policy.declared.as_ref()
 }
 
 /// What the open batch brought; none where no loop is declared.
@@ -123,8 +122,7 @@ pub(super) fn on_reply(run: &mut Active, completion: &Completion, whole: &str) -
 
 /// Is the money spent that the run may cost?
 fn is_spent(run: &Active) -> bool {
-    let cap = run.policy.run_usd.filter(|_| run.rules >= Rules::SIXTH);
-    cap.is_some_and(|cap| run.cost.plus(run.agents_cost) >= cap)
+    run.policy.run_usd.is_some_and(|cap| run.cost.plus(run.agents_cost) >= cap)
 }
 
 /// Before a model is asked again: where the money is spent that the run may cost, that is its end.
@@ -140,7 +138,6 @@ pub(super) fn ceiling(run: &mut Active) -> Option<Vec<Effect>> {
 /// The first condition that holds; without one, whether a ceiling is reached.
 fn met(run: &Active, declared: &DeclaredLoop, seen: &Seen) -> Option<Met> {
     let (cycles_up, spent) = (run.cycles >= declared.max_cycles, is_spent(run));
-    let by_money = run.rules >= Rules::SIXTH;
     let holds = |(index, condition): (usize, &Termination)| match condition {
         Termination::TextIncludes { text } => seen.words.contains(text.as_str()).then_some(Met::Words(index)),
         Termination::ToolResult { tool, exit_code, contains } => {
@@ -151,8 +148,7 @@ fn met(run: &Active, declared: &DeclaredLoop, seen: &Seen) -> Option<Met> {
             };
             seen.results.iter().find(fits).map(|result| Met::Result(index, result.text.clone()))
         }
-        Termination::BudgetExhausted if by_money => spent.then_some(Met::Exhausted(Ceiling::Money, Some(index))),
-        Termination::BudgetExhausted => cycles_up.then_some(Met::Exhausted(Ceiling::Cycles, Some(index))),
+        Termination::BudgetExhausted => spent.then_some(Met::Exhausted(Ceiling::Money, Some(index))),
     };
     let first = declared.terminate.iter().enumerate().find_map(holds);
     let ceiling = || match (spent, cycles_up) {
@@ -165,9 +161,8 @@ fn met(run: &Active, declared: &DeclaredLoop, seen: &Seen) -> Option<Met> {
 
 fn end(run: &mut Active, met: &Met, words: &str) -> Vec<Effect> {
     let words = words.trim();
-    let now = run.rules >= Rules::SIXTH;
     let ceiling = match met {
-        Met::Exhausted(ceiling, _) => Some(*ceiling).filter(|_| now),
+        Met::Exhausted(ceiling, _) => Some(*ceiling),
         Met::Words(_) | Met::Result(..) => None,
     };
     let (condition, reply, end) = match met {
@@ -182,8 +177,7 @@ fn end(run: &mut Active, met: &Met, words: &str) -> Vec<Effect> {
                 Ceiling::Money => money_spent(run.policy.run_usd.unwrap_or_default()),
             };
             let text = run.notebook.below(&with_last_words(told, words));
-            let end = if now { End::Completed } else { End::Failed { why: "cycles".to_owned() } };
-            (*index, Reply::Notice { text }, end)
+            (*index, Reply::Notice { text }, End::Completed)
         }
     };
     if ceiling.is_some() {

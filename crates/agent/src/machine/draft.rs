@@ -16,7 +16,6 @@
 use serde_json::json;
 
 use crate::machine::batch::{Batch, Fate, OpenCall, Progress};
-use crate::machine::begun::Rules;
 use crate::machine::effect::Effect;
 use crate::machine::event::Reply;
 use crate::machine::question::Concern;
@@ -41,7 +40,7 @@ pub const UNSETTLED: &str = "[What was changed in the draft of the workspace was
 
 /// Can this run's draft be settled at all? Without the tool nothing is contained.
 fn is_settleable(run: &Active) -> bool {
-    run.rules >= Rules::FOURTH && run.tools.contains_key(KEEP_CHANGES)
+    run.tools.contains_key(KEEP_CHANGES)
 }
 
 /// Can what this call changes be judged afterwards?

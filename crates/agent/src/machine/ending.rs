@@ -1,7 +1,6 @@
 //! Starting the next model call, replying and ending.
 
 use crate::machine::accepted::Order;
-use crate::machine::begun::Rules;
 use crate::machine::effect::{Effect, ModelCall, Purpose};
 use crate::machine::event::{End, Event, Reply};
 use crate::machine::state::{Active, Phase};
@@ -43,7 +42,7 @@ pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
         return pause::stand_still(by);
     }
     let last_turn = (call.purpose != Purpose::Work).then_some(call.purpose);
-    let noted = last_turn == Some(Purpose::WrapUpTime) && last_turn != run.last_turn && run.rules >= Rules::THIRD;
+    let noted = last_turn == Some(Purpose::WrapUpTime) && last_turn != run.last_turn;
     run.last_turn = last_turn;
     let noted = noted.then(|| Effect::Note(Box::new(Event::SoftExhausted)));
     noted.into_iter().chain([Effect::CallModel(call)]).collect()
@@ -119,7 +118,6 @@ pub(super) fn on_started(run: &mut Active, event: &Event) -> Vec<Effect> {
     // Words about the conversation are no part of it.
     if let Event::Replied(_) = event
         && run.input.order == Order::Compact
-        && run.rules >= Rules::THIRD
     {
         run.phase = Phase::Replied;
         return Vec::new();

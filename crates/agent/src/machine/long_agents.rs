@@ -12,7 +12,6 @@ use serde::Serialize;
 
 use crate::machine::agents::ChildEnd;
 use crate::machine::batch::Progress;
-use crate::machine::begun::Rules;
 use crate::machine::effect::Effect;
 use crate::machine::human::unpause;
 use crate::machine::state::{Active, Phase};
@@ -109,7 +108,7 @@ impl LongAgents {
 
 /// How long the run waits for nothing but its agents; none: without end.
 pub(super) fn waits_secs(run: &Active) -> Option<u64> {
-    Some(run.policy.tools.agent_secs).filter(|secs| *secs > 0 && run.rules >= Rules::SIXTH)
+    Some(run.policy.tools.agent_secs).filter(|secs| *secs > 0)
 }
 
 /// So long was waited: each call that waits for an agent is given back.

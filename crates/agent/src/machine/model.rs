@@ -17,7 +17,6 @@
 use std::ops::RangeInclusive;
 
 use crate::machine::batch::Batch;
-use crate::machine::begun::Rules;
 use crate::machine::effect::{Chain, Effect, ModelCall, Purpose};
 use crate::machine::ending;
 use crate::machine::event::{End, Event, Reply};
@@ -145,9 +144,6 @@ fn last_word(run: &mut Active, completion: &Completion, (text, cut): (&str, Cut)
 /// The last word, with what the record has to add to it.
 fn answer(run: &Active, text: &str, cut: Cut, look: Look) -> Reply {
     let told = texts::answer(text, cut);
-    if run.rules < Rules::THIRD {
-        return Reply::Answer { text: told };
-    }
     let phantom = look == Look::Fresh && truth::still_claims(run, text);
     let phantom = phantom.then(|| truth::NOTHING_CHANGED.to_owned());
     Reply::Answer { text: texts::with_record(told, truth::shortfall(run, text).or(phantom)) }
@@ -155,7 +151,7 @@ fn answer(run: &Active, text: &str, cut: Cut, look: Look) -> Reply {
 
 /// May a reply that was cut off be continued once more (row E4)?
 pub(super) fn may_continue(run: &Active) -> bool {
-    run.rules >= Rules::SECOND && run.unfinished.times < CONTINUATIONS_MAX
+    run.unfinished.times < CONTINUATIONS_MAX
 }
 
 /// Row E13: exactly one of the two words.
@@ -202,7 +198,7 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
     }
     let batch = Batch::new(reply, std::mem::take(&mut run.assessed));
     let batch = reach::count(run, batch);
-    run.phase = Phase::Acting(if run.rules >= Rules::FOURTH { batch.meaning(&run.tools) } else { batch });
+    run.phase = Phase::Acting(batch.meaning(&run.tools));
     match guards::before(run) {
         guards::Look::Stop(effects) => effects,
         guards::Look::Pass(mut effects) => {
@@ -244,7 +240,6 @@ pub(super) fn on_failed(
     }
     let call = call.clone();
     if class == ErrorClass::ContextTooLong
-        && run.rules >= Rules::THIRD
         && let Some(trimmed) = compaction::on_too_long(run)
     {
         // The same model: with less to read it may take it.
@@ -252,18 +247,12 @@ pub(super) fn on_failed(
         effects.extend(ending::ask(run, ModelCall { chain: call.chain, ..run.call_for(call.purpose) }));
         return effects;
     }
-    let remedy = if run.rules >= Rules::SECOND {
-        remedy(class, call.failures, retry_after_ms)
-    } else {
-        first_remedy(class, call.failures, retry_after_ms)
-    };
-    if run.failure.is_none() || says_more(run, &call, class) {
+    if run.failure.is_none() || says_more(&call, class) {
         run.failure = Some(Failure { class, message: message.to_owned() });
     }
-    let next = match remedy {
+    let next = match remedy(class, call.failures, retry_after_ms) {
         Remedy::Wait(delay_ms) => Some(ModelCall { delay_ms, failures: call.failures + 1, ..call }),
-        Remedy::FallBack if run.rules >= Rules::SECOND => next_model(run, &call, class),
-        Remedy::FallBack => first_fall_back(run, call.purpose),
+        Remedy::FallBack => next_model(run, &call, class),
         Remedy::Tell => None,
     };
     match next {
@@ -274,8 +263,8 @@ pub(super) fn on_failed(
 
 /// Whether this failure is what a person should hear of, rather than the one before: of the model that was to answer, not
 /// of those that stood in for it, and of why it rests, not that it does. What is refused is told whoever refuses it.
-fn says_more(run: &Active, call: &ModelCall, class: ErrorClass) -> bool {
-    let decides = call.model == 0 || class == ErrorClass::Refused || run.rules < Rules::SECOND;
+fn says_more(call: &ModelCall, class: ErrorClass) -> bool {
+    let decides = call.model == 0 || class == ErrorClass::Refused;
     decides && class != ErrorClass::Resting
 }
 
@@ -353,37 +342,4 @@ fn next_model(run: &mut Active, call: &ModelCall, class: ErrorClass) -> Option<M
     }
     run.model = 0;
     Some(ModelCall { chain: Chain { forced: true, ..Chain::default() }, ..run.call_for(call.purpose) })
-}
-
-/// The first edition of the rules: row A7 alone.
-fn first_remedy(class: ErrorClass, failures: u32, retry_after_ms: Option<u64>) -> Remedy {
-    match class {
-        ErrorClass::RateLimit
-        | ErrorClass::Overloaded
-        | ErrorClass::Timeout
-        | ErrorClass::Network
-        | ErrorClass::Server
-        | ErrorClass::Malformed => {
-            if failures == 0 {
-                Remedy::Wait(retry_after_ms.unwrap_or(TRANSIENT_DELAY_MS).min(RETRY_AFTER_MAX_MS))
-            } else {
-                Remedy::FallBack
-            }
-        }
-        ErrorClass::UnknownModel | ErrorClass::Resting => Remedy::FallBack,
-        ErrorClass::Auth
-        | ErrorClass::Billing
-        | ErrorClass::ContextTooLong
-        | ErrorClass::Refused
-        | ErrorClass::BadRequest => Remedy::Tell,
-    }
-}
-
-/// The first edition went through the models once in a run.
-fn first_fall_back(run: &mut Active, purpose: Purpose) -> Option<ModelCall> {
-    if run.model + 1 >= run.models.len() {
-        return None;
-    }
-    run.model += 1;
-    Some(run.call_for(purpose))
 }

@@ -150,7 +150,7 @@ pub enum Ceiling {
 pub struct Terminated {
     /// Which of the persona's conditions, from 0; none: a ceiling was reached, and no condition says so.
     pub condition: Option<u32>,
-    /// The ceiling that was reached; up to the fifth edition of the rules it was always the cycles, and not said.
+    /// The ceiling that was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Ceiling>,
 }

@@ -2,7 +2,6 @@
 //!
 //! The boundaries are before a model call, before the tools of a reply, and after them. What is under way is not cut off.
 
-use crate::machine::begun::Rules;
 use crate::machine::effect::Effect;
 use crate::machine::human::unpause;
 use crate::machine::question::Question;
@@ -12,9 +11,6 @@ use hob_core::domain::ids::UserId;
 
 /// Somebody wants the run to stand still.
 pub(super) fn on_requested(run: &mut Active, by: UserId) -> Vec<Effect> {
-    if run.rules < Rules::THIRD {
-        return vec![Effect::Ignored { why: "runs of before cannot be paused" }];
-    }
     match &run.phase {
         Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } if run.pause.is_none() => {
             run.pause = Some(by);

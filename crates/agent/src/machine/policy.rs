@@ -212,6 +212,6 @@ pub enum Termination {
         /// It holds these words.
         contains: Option<String>,
     },
-    /// The money is spent that the run may cost; up to the fifth edition of the rules: the cycles are used up.
+    /// The money is spent that the run may cost.
     BudgetExhausted,
 }

@@ -35,9 +35,6 @@ use hob_model::price::{self, Rates};
 use hob_model::provider::ToolChoice;
 use hob_model::tokens;
 
-/// A rough rule for English text, used only where no provider has counted.
-const CHARS_PER_TOKEN: u64 = 4;
-
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(
@@ -102,7 +99,7 @@ pub struct Active {
     pub draft: Option<Box<Draft>>,
     /// How many drafts were settled; the next one's number.
     pub drafts: u32,
-    /// The numbers and switches it goes by, from the third edition of the rules on.
+    /// The numbers and switches it goes by.
     #[serde(serialize_with = "fingerprint::policy")]
     pub policy: Policy,
     /// The history that goes along, message by message.
@@ -262,7 +259,7 @@ impl Active {
         if input.agent.is_some() {
             // What an agent is told to do, no person has said.
             transcript.push(Message::user(input.text.clone()));
-        } else if input.order != Order::Compact || begun.rules < Rules::THIRD {
+        } else if input.order != Order::Compact {
             let message = Message::user_with(around::told(&input, begun.at), input.pictures.as_slice());
             transcript.push_said(input.principal.user, message);
         }
@@ -387,9 +384,6 @@ impl Active {
 
     /// The tokens that the next request has, as counted here.
     fn counted(&self) -> u64 {
-        if self.rules < Rules::SECOND {
-            return (self.context.chars + self.transcript.bytes()) / CHARS_PER_TOKEN;
-        }
         let notes = self.notebook.message().map_or(0, |notes| tokens::message(&notes));
         if self.view.is_whole() {
             return self.billing.context_tokens + self.transcript.tokens() + notes;

@@ -1,7 +1,6 @@
 //! Tool results (rows A5, A6, B1, D4, D5).
 
 use crate::machine::batch::{Batch, Progress};
-use crate::machine::begun::Rules;
 use crate::machine::effect::Effect;
 use crate::machine::ending;
 use crate::machine::event::{Event, ToolOutcome};
@@ -99,7 +98,7 @@ fn words(outcome: &ToolOutcome) -> &str {
 /// that is being stopped, or is paused, runs nothing again, and an approval is for one start (row D6). Attempts that a
 /// crash cut off count as well.
 fn wait_before_retry(run: &Active, call: &ToolCall, attempt: u32) -> Option<u64> {
-    let may = run.rules >= Rules::THIRD && run.cancel.is_none() && run.pause.is_none();
+    let may = run.cancel.is_none() && run.pause.is_none();
     if !may || !run.idempotent.contains(&call.name) || approval::is_due(run, &call.id) {
         return None;
     }
@@ -179,9 +178,7 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
 pub(super) fn close_batch(run: &mut Active, unsettled: &str) {
     if let Some(mut batch) = take_batch(run) {
         run.ledger.enter(&batch, |tool| run.tools.get(tool).is_some_and(|facts| facts.changes));
-        if run.rules >= Rules::THIRD {
-            batch.guide();
-        }
+        batch.guide();
         let messages = compaction::fit::cut_results(run, batch.into_messages(unsettled));
         for message in messages {
             run.transcript.push(message);

@@ -8,7 +8,7 @@ mod file;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::machine::begun::{Begun, ModelBill, Rules};
+use crate::machine::begun::{Begun, ModelBill};
 use crate::machine::effect::{Effect, ModelCall};
 use crate::machine::event::{End, Event, Reply};
 use crate::machine::state::{Active, Phase, State};
@@ -162,17 +162,8 @@ impl Report {
             was: sum.clone(),
             would_be: sum,
         };
-        let begun = recorded.events.iter().find_map(|timed| match &timed.event {
-            Event::Begun(begun) => Some(begun),
-            _ => None,
-        });
-        match begun {
-            None => report.notes.push("the run has not begun: nothing was decided yet".to_owned()),
-            Some(begun) if change.what.policy.is_some() && begun.rules < Rules::THIRD => report.notes.push(
-                "the run was decided by an older edition of the rules, which goes by no policy: [policy] changes nothing"
-                    .to_owned(),
-            ),
-            Some(_) => {}
+        if !recorded.events.iter().any(|timed| matches!(timed.event, Event::Begun(_))) {
+            report.notes.push("the run has not begun: nothing was decided yet".to_owned());
         }
         if !change.what.models.is_empty() || change.what.system.is_some() {
             report.notes.push(

@@ -30,7 +30,6 @@ pub use crate::machine::compaction::size::{Window, window};
 pub use crate::machine::compaction::view::{Pin, View};
 
 use crate::machine::accepted::Order;
-use crate::machine::begun::Rules;
 use crate::machine::compaction::plan::{Plan, trim};
 use crate::machine::compaction::summary::{Pending, Why};
 use crate::machine::effect::Effect;
@@ -65,7 +64,7 @@ pub struct Course {
 /// Looks at the request that is due. Answers with what is to be done in the place of asking for it, if anything.
 pub(super) fn before_call(run: &mut Active) -> Option<Vec<Effect>> {
     // A run that a budget or a quota stops asks nobody.
-    if run.rules < Rules::THIRD || run.budget.is_some() || run.quota.is_some() {
+    if run.budget.is_some() || run.quota.is_some() {
         return None;
     }
     // A summary that a crash cut off is asked for again.
@@ -225,7 +224,7 @@ fn show(run: &mut Active, view: View, (means, by): (CompactionMeans, Option<Stri
         messages: u32::try_from(messages).unwrap_or(u32::MAX),
         tokens_before: run.calibrated(before),
         tokens_after: run.calibrated(after),
-        model: by.filter(|_| run.rules >= Rules::FIFTH),
+        model: by,
     })))
 }
 
@@ -237,11 +236,11 @@ fn and_ask(run: &mut Active, mut notes: Vec<Effect>) -> Vec<Effect> {
 /// Somebody wants the older part summed up.
 pub(super) fn on_requested(run: &mut Active) -> Vec<Effect> {
     match &run.phase {
-        Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } if run.rules >= Rules::THIRD => {
+        Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } => {
             run.course.requested = true;
             Vec::new()
         }
-        Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => {
+        Phase::Replied | Phase::Done(_) => {
             vec![Effect::Ignored { why: "there is nothing to be summed up for" }]
         }
     }

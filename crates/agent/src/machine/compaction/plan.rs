@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::machine::begun::{PastRole, Rules};
+use crate::machine::begun::PastRole;
 use crate::machine::compaction::fit::head_and_tail;
 use crate::machine::compaction::view::{Pin, View, is_quoted};
 use crate::machine::compaction::{size, texts};
@@ -71,9 +71,6 @@ impl Plan {
     #[must_use]
     pub fn deeply(self, run: &Active) -> View {
         let view = self.without_summary(run);
-        if run.rules < Rules::FIFTH {
-            return view;
-        }
         let gone = texts::pruned(&gone(run, run.view.from, self.to));
         let lines = view.pruned.iter().cloned().chain([gone]).collect::<Vec<_>>();
         View { pruned: Some(lines.join("\n")), ..view }

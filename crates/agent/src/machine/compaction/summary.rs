@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::machine::begun::{Fixed, Rules};
+use crate::machine::begun::Fixed;
 use crate::machine::compaction::plan::Plan;
 use crate::machine::compaction::view::View;
 use crate::machine::compaction::{show, size, texts, truncate};
@@ -204,7 +204,7 @@ pub(in crate::machine) fn no_room(run: &mut Active) -> Option<Vec<Effect>> {
     let window = size::window(run);
     let message = run.transcript.tokens();
     let least = run.calibrated(size::fixed(run) + message);
-    if run.rules < Rules::THIRD || !window.known || least <= window.tokens {
+    if !window.known || least <= window.tokens {
         return None;
     }
     let Fixed { system, tools, tail } = run.room.fixed;

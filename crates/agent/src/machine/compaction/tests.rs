@@ -4,7 +4,7 @@ mod ladder;
 mod laws;
 
 use crate::machine::accepted::{Accepted, Order};
-use crate::machine::begun::{Begun, Billing, Carried, Fixed, ModelBill, PastMessage, PastRole, Room, Rules};
+use crate::machine::begun::{Begun, Billing, Carried, Fixed, ModelBill, PastMessage, PastRole, Room};
 use crate::machine::compaction::fit::{head_and_tail, share};
 use crate::machine::compaction::plan::{Plan, fitted, hidden, pin, through};
 use crate::machine::compaction::{Pin, View, size, texts};
@@ -373,10 +373,6 @@ fn e11_what_changes_nothing_is_passed_over_and_an_answer_starts_anew() {
     assert_eq!(run.run().view.from, 11, "there are no results to be cut");
     run.on(wants(&["look"]));
     assert_eq!(run.run().course.too_long, 0);
-    let mut old = with(past(20, 25), ContextPolicy::default());
-    old.rules = Rules::SECOND;
-    let mut run = started(old, &[ASK]);
-    run.check(fails(ErrorClass::ContextTooLong), &["ask b/two Work"]);
 }
 
 #[test]

@@ -16,7 +16,6 @@ pub(super) use texts::CARRY_ON;
 
 use crate::machine::accepted::Order;
 use crate::machine::batch::{Batch, Fate, Progress};
-use crate::machine::begun::Rules;
 use crate::machine::effect::Effect;
 use crate::machine::event::{End, Event, Reply};
 use crate::machine::guards::watch::{Found, Made};
@@ -41,7 +40,7 @@ pub(super) enum Look {
 }
 
 fn is_on(run: &Active) -> bool {
-    run.rules >= Rules::THIRD && run.policy.guards.enabled
+    run.policy.guards.enabled
 }
 
 /// The reply wants tools: the verdict for each call, before any of them starts.

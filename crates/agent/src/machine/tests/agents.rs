@@ -6,7 +6,7 @@ use super::{Script, accepted, answers, asks, begun, crash, done, finished, panic
 use crate::machine::accepted::Accepted;
 use crate::machine::agents::{Agent, ChildEnd};
 use crate::machine::asking;
-use crate::machine::begun::{Begun, Rules};
+use crate::machine::begun::Begun;
 use crate::machine::event::{End, Event, ToolOutcome};
 use crate::machine::ledger::Ledger;
 use crate::machine::policy::{GuardPolicy, Policy};
@@ -127,17 +127,15 @@ fn e3_the_report_of_an_agent_that_nobody_waits_for_is_told_of_and_heard_as_a_res
 }
 
 #[test]
-fn e3_without_a_limit_and_by_older_rules_agents_are_waited_for_without_end() {
+fn e3_without_a_limit_agents_are_waited_for_without_end() {
     let tools = crate::machine::policy::ToolPolicy { agent_secs: 0, ..Default::default() };
     let endless = Policy { tools, ..Policy::default() };
-    for begun in [Begun { policy: Some(Box::new(endless)), ..begun() }, Begun { rules: Rules::FIFTH, ..begun() }] {
-        let mut run = Script::queued();
-        run.on(Event::Begun(Box::new(begun)));
-        run.on(wants(&["spawn_agent"]));
-        run.check(spawns("1.0"), &["agents"]);
-        assert_eq!(asking::stays_open_secs(run.run()), None);
-        late(&mut run, &["ignored: that question is no longer open"]);
-    }
+    let mut run = Script::queued();
+    run.on(Event::Begun(Box::new(Begun { policy: Some(Box::new(endless)), ..begun() })));
+    run.on(wants(&["spawn_agent"]));
+    run.check(spawns("1.0"), &["agents"]);
+    assert_eq!(asking::stays_open_secs(run.run()), None);
+    late(&mut run, &["ignored: that question is no longer open"]);
 }
 
 #[test]
@@ -187,14 +185,6 @@ fn a12_agents_are_at_most_three_deep() {
         assert_eq!(run.said()[0], "user: hello");
         assert_eq!(run.run().transcript.entries().next().unwrap().author, None, "no person said it");
     }
-}
-
-#[test]
-fn b8_runs_of_before_have_no_agents() {
-    let mut run = Script::queued();
-    run.on(Event::Begun(Box::new(Begun { rules: Rules::THIRD, ..begun() })));
-    run.on(wants(&["spawn_agent"]));
-    run.check(spawns("1.0"), &["ask a/one Work"]);
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! Approvals (row D6): which calls wait for a word, what each word does, and that none counts twice.
 
 use super::{
-    ANNA, Script, answers, asks, begun, completion, crash, done, hard_limit, presses, says, steers, stop, stopped_tool,
-    wants,
+    ANNA, Script, answers, asks, begun, crash, done, hard_limit, presses, says, steers, stop, stopped_tool, wants,
 };
 use crate::machine::approval;
-use crate::machine::begun::{Begun, Rules};
+use crate::machine::begun::Begun;
 use crate::machine::event::Event;
 use crate::machine::question::Question;
 use crate::machine::state::Phase;
@@ -263,11 +262,4 @@ fn b15_only_approvals_expire_and_other_questions_are_put_again() {
     run.check(crash(), &[]);
     run.check(answers("days later: red"), &["ask a/one Work"]);
     assert_eq!(run.said()[2], "tool 1.0: days later: red");
-}
-
-#[test]
-fn d6_runs_of_before_ask_nothing() {
-    let mut run = started(Begun { rules: Rules::SECOND, ..careful() });
-    run.check(Event::ModelAnswered(completion("", &["pay", "wipe"])), &["run 1.0 pay #1", "run 1.1 wipe #1"]);
-    assert!(!approval::is_due(run.run(), &CallId::new(1, 1)));
 }

@@ -72,9 +72,8 @@ fn n2_each_field_counts() {
 /// What is usual is not written down; everything else comes back as it went.
 #[test]
 fn n2_the_rules_and_the_room_come_back() {
-    let (first, usual) = (Rules::default(), Room::default());
     let room = Room { fixed: Fixed { system: 1, tools: 2, tail: 3 }, ..Room::default() };
-    for (rules, room) in [(first, usual.clone()), (Rules::SECOND, usual), (Rules::THIRD, room)] {
+    for (rules, room) in [(Rules::CURRENT, Room::default()), (Rules(1), room)] {
         let begun = Begun { rules, room, ..begun() };
         let written = serde_json::to_value(&begun).unwrap();
         assert_eq!(written.get("rules").is_some(), begun.rules != Rules::default());

@@ -2,7 +2,7 @@
 
 use super::{ANNA, Script, accepted, answers, asks, begun, completion, cut_off, done, finished, says, steers, wants};
 use crate::machine::accepted::{Accepted, Order};
-use crate::machine::begun::{Begun, Limits, Rules};
+use crate::machine::begun::{Begun, Limits};
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::note::{Escalation, EscalationStep};
 use crate::machine::policy::{GuardPolicy, Policy};
@@ -105,11 +105,6 @@ fn b3_where_nothing_can_be_looked_up_any_tool_is_forced() {
     run.on(Event::Begun(Box::new(Begun { policy: Some(Box::new(policy)), ..offered(&["look"]) })));
     for _ in 0..8 {
         assert_eq!(round(&mut run), ["ask a/one Work"], "switched off");
-    }
-    let mut run = Script::queued();
-    run.on(Event::Begun(Box::new(Begun { rules: Rules::SECOND, ..offered(&["look"]) })));
-    for _ in 0..8 {
-        assert_eq!(round(&mut run), ["ask a/one Work"], "an older edition");
     }
 }
 
@@ -277,15 +272,6 @@ fn e9_what_failed_and_what_was_denied_say_what_not_to_do() {
     [It was denied. Don't try it again unless the user asks for it; say plainly that it was not done.]
     tool 1.2: ok
     ");
-}
-
-#[test]
-fn e9_older_runs_are_not_guided() {
-    let mut run = Script::queued();
-    run.on(Event::Begun(Box::new(Begun { rules: Rules::SECOND, ..begun() })));
-    run.on(wants(&["look"]));
-    run.on(finished("1.0", ToolOutcome::Text { text: "broken".to_owned(), is_error: true }));
-    assert_eq!(run.said().last().unwrap(), "tool 1.0 failed: broken");
 }
 
 /// The forced choice is a part of the request, so its hash tells it.

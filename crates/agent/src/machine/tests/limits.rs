@@ -1,7 +1,7 @@
 //! Iterations (rows A6, A11) and time (row B6).
 
 use super::{Script, begun, completion, crash, done, fails, finished, hard_limit, more, panic, says, wants};
-use crate::machine::begun::{Begun, Limits, Rules};
+use crate::machine::begun::{Begun, Limits};
 use crate::machine::event::{Event, ToolOutcome};
 use hob_model::error::ErrorClass;
 
@@ -120,17 +120,11 @@ fn b6_time_goes_before_iterations_and_the_ladder_keeps_the_purpose() {
 }
 
 #[test]
-fn b6_the_soft_limit_is_noted_once_and_only_by_newer_rules() {
+fn b6_the_soft_limit_is_noted_once() {
     let mut run = Script::acting(&["look"]);
     run.on(Event::SoftLimit);
     run.check(done("1.0"), &["agent.exhaustion.soft", "ask a/one WrapUpTime"]);
     run.check(crash(), &["ask a/one WrapUpTime"]);
-
-    let mut older = Script::queued();
-    older.on(Event::Begun(Box::new(Begun { rules: Rules::SECOND, ..begun() })));
-    older.on(wants(&["look"]));
-    older.on(Event::SoftLimit);
-    older.check(done("1.0"), &["ask a/one WrapUpTime"]);
 }
 
 #[test]

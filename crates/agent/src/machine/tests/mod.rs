@@ -8,7 +8,6 @@ mod disclosed;
 mod drafts;
 mod ends;
 mod fingerprint;
-mod first_ladder;
 mod guards;
 mod human;
 mod ladder;

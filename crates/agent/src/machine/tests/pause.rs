@@ -1,10 +1,8 @@
 //! Standing still and ending at safe boundaries (rows B7, E1).
 
 use super::{
-    ANNA, BEN, Script, answers, asks, begun, crash, done, fails, hard_limit, panic, says, steers, stop, stopped_tool,
-    wants,
+    ANNA, BEN, Script, answers, asks, crash, done, fails, hard_limit, panic, says, steers, stop, stopped_tool, wants,
 };
-use crate::machine::begun::{Begun, Rules};
 use crate::machine::event::Event;
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
@@ -116,14 +114,6 @@ fn e1_a_word_to_a_crashed_run_does_not_lift_its_pause() {
     run.check(pause(), &[]);
     run.check(answers("it happened"), &["paused"]);
     run.check(lift(), &["ask a/one Work"]);
-}
-
-#[test]
-fn e1_runs_of_before_are_not_paused() {
-    let mut run = Script::queued();
-    run.check(Event::Begun(Box::new(Begun { rules: Rules::SECOND, ..begun() })), &["ask a/one Work"]);
-    run.check(pause(), &["ignored: runs of before cannot be paused"]);
-    run.check(wants(&["send"]), &["run 1.0 send #1"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tools that fail in passing (row B1), and tools that run alone (row D4).
 
 use super::{Script, begun, crash, done, finished, says, stop, stopped_tool, wants};
-use crate::machine::begun::{Begun, Rules};
+use crate::machine::begun::Begun;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::policy::{Policy, ToolPolicy};
 use hob_core::domain::tools::ToolFacts;
@@ -95,12 +95,6 @@ fn b1_a_wait_before_a_tool_can_be_stopped() {
     run.check(busy("1.0"), &["agent.tool.retry", "run 1.0 look #2 in 500 ms"]);
     run.check(stop(), &["abort 1.0"]);
     run.check(stopped_tool("1.0"), &["end Cancelled"]);
-}
-
-#[test]
-fn b1_runs_of_an_older_edition_end_as_they_did() {
-    let mut run = acting(Begun { rules: Rules::SECOND, ..begun() }, &["look"]);
-    run.check(busy("1.0"), &["ask a/one Work"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::machine::accepted::{Accepted, Steered};
 use crate::machine::agents::Agent;
 use crate::machine::approval;
 use crate::machine::asking::{self, Answerer};
-use crate::machine::begun::{Begun, Rules};
+use crate::machine::begun::Begun;
 use crate::machine::event::{End, Event, ToolOutcome};
 use crate::machine::policy::Policy;
 use crate::machine::question::{Concern, Question};
@@ -477,14 +477,4 @@ fn lesson_17_every_question_that_waits_for_somebody_has_its_time() {
         step(&mut run.state, Event::HumanAsked(nobodys));
         assert_eq!(asking::stays_open_secs(run.run()), agents.then_some(600));
     }
-}
-
-#[test]
-fn n6_runs_of_before_go_by_their_own_rules() {
-    let taint = Taint::from_iter([Source::new(Origin::File, "x")]);
-    let mut run = started(Begun { rules: Rules::THIRD, taint, ..house() });
-    run.check(assessed(&[(Risk::Send, Grade::Refused, "no"), (Risk::Send, Grade::High, "no")]), &[]);
-    run.check(wants(&["send", "pay"]), &["run 1.0 send #1"]);
-    run.check(reads("1.0", Origin::Web, "x"), &["human approves 1.1 pay"]);
-    assert_eq!(concern(&run), (true, Concern::default()));
 }

@@ -3,7 +3,7 @@
 use super::{
     BEN, Script, answers, asks, begun, completion, crash, cut_off, done, fails, finished, says, steers, wants,
 };
-use crate::machine::begun::{Begun, Rules};
+use crate::machine::begun::Begun;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::policy::{Policy, TruthPolicy};
 use crate::machine::state::Phase;
@@ -118,8 +118,6 @@ fn e10_who_has_done_something_is_not_asked() {
 #[test]
 fn e10_where_nothing_can_be_changed_nobody_is_asked() {
     let mut run = of(begun());
-    run.check(says("Sent."), &["answer Sent.", "end Completed"]);
-    let mut run = of(Begun { rules: Rules::SECOND, ..can_send() });
     run.check(says("Sent."), &["answer Sent.", "end Completed"]);
     let policy = Policy { truth: TruthPolicy { ask_again: false }, ..Policy::default() };
     let mut run = of(Begun { policy: Some(Box::new(policy)), ..can_send() });

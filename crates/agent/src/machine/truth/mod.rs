@@ -11,7 +11,6 @@ mod marks;
 use serde::Serialize;
 
 use crate::machine::accepted::Order;
-use crate::machine::begun::Rules;
 use crate::machine::effect::Purpose;
 use crate::machine::state::Active;
 use crate::machine::truth::languages::UNSPACED;
@@ -88,7 +87,7 @@ impl Check {
 
 /// Whether the model is asked about `reply`, its last word.
 pub(super) fn must_look(run: &Active, reply: &str) -> bool {
-    let may = run.rules >= Rules::THIRD && run.policy.truth.ask_again && run.truth == Check::Unasked;
+    let may = run.policy.truth.ask_again && run.truth == Check::Unasked;
     let paid = run.budget.is_none() && run.quota.is_none();
     let can = paid && run.input.order != Order::Compact && run.call_model().purpose == Purpose::Work;
     may && can && is_undone(run) && is_suspicious(reply)

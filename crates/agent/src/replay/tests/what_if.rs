@@ -1,6 +1,5 @@
 use super::{busy, recorded};
 use crate::machine::begun::ModelBill;
-use crate::machine::event::Event;
 use crate::machine::tests::{Script, crash, says};
 use crate::replay::what_if::{Change, LimitsChange, Report, WhatIf, what_if};
 use hob_model::price::{Rate, Rates};
@@ -88,20 +87,6 @@ fn n2_a_record_that_is_not_the_rules_own_is_not_compared() {
     let what = WhatIf::parse("[limits]\niterations = 9").unwrap();
     let report = what_if(&run, &Change { what, bills: Vec::new() }).unwrap();
     insta::assert_snapshot!(report.stopped.unwrap().why, @"the record is not what this Hob's rules derive from it: see --verify");
-}
-
-#[test]
-fn n2_older_editions_go_by_no_policy() {
-    let mut run = recorded(&busy());
-    for timed in &mut run.events {
-        if let Event::Begun(begun) = &mut timed.event {
-            begun.rules = crate::machine::begun::Rules::SECOND;
-            begun.policy = None;
-        }
-    }
-    let what = WhatIf::parse("[policy.guards]\nidentical_max = 2").unwrap();
-    let report = what_if(&run, &Change { what, bills: Vec::new() }).unwrap();
-    insta::assert_snapshot!(report.notes.join("\n"), @"the run was decided by an older edition of the rules, which goes by no policy: [policy] changes nothing");
 }
 
 #[test]
