@@ -159,7 +159,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
     > Write me a poem
-    I did not understand that. No language model is connected, so I understand only a few sentences:
+    I keep what you said, but I did not understand it. No language model is connected, so I understand only a few sentences:
     - remember that my sister's birthday is 3 May
     - what do you know about my sister?
     - what did I say about the garden?
@@ -171,7 +171,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
     > remember
-    I did not understand that. No language model is connected, so I understand only a few sentences:
+    I keep what you said, but I did not understand it. No language model is connected, so I understand only a few sentences:
     - remember that my sister's birthday is 3 May
     - what do you know about my sister?
     - what did I say about the garden?
@@ -183,7 +183,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
     > do you
-    I did not understand that. No language model is connected, so I understand only a few sentences:
+    I keep what you said, but I did not understand it. No language model is connected, so I understand only a few sentences:
     - remember that my sister's birthday is 3 May
     - what do you know about my sister?
     - what did I say about the garden?

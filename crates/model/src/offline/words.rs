@@ -69,7 +69,10 @@ impl Words {
 
     /// It is lost: that, and what it can do.
     pub(super) fn unknown(self) -> String {
-        let sorry = self.pick("I did not understand that.", "Das habe ich nicht verstanden.");
+        let sorry = self.pick(
+            "I keep what you said, but I did not understand it.",
+            "Ich behalte, was du gesagt hast, verstanden habe ich es nicht.",
+        );
         format!("{sorry} {}", self.help())
     }
 
