@@ -58,6 +58,7 @@ class Conversation {
     this.element = el(
       "section",
       { class: "conversation", "aria-label": "Conversation" },
+      el("h1", { class: "hidden" }, "Chat"),
       el("div", { class: "scroll", role: "log", "aria-label": "What was said", tabindex: "0" }, this.earlier, this.log),
       this.queue,
       this.connection,

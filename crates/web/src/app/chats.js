@@ -117,7 +117,7 @@ export class ChatList {
     if (this.isOwner) {
       parts.push(
         el("button", { type: "button", class: "quiet icon", title: "Rename", "aria-label": `Rename ${name}`, onclick: () => this.rename(chat) }, "✎"),
-        el("button", { type: "button", class: "quiet icon", title: "Delete", "aria-label": `Delete ${name}`, onclick: () => this.remove(chat) }, "🗑\uFE0E"),
+        el("button", { type: "button", class: "quiet icon", title: "Delete", "aria-label": `Delete ${name}`, onclick: () => this.remove(chat) }, "✕"),
       );
     }
     if (known) known.replaceChildren(...parts);
