@@ -47,11 +47,11 @@ pub async fn chats(tx: &mut Tx, wanted: Wanted<'_>) -> Result<Vec<Chat>, StoreEr
            WHERE s.channel = 'web' AND s.id < $1
              AND (coalesce(c.said_upto, 0) = 0 OR EXISTS (
                SELECT 1 FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web' AND i.id > c.said_upto))
-             AND ($2 IS NULL OR c.title LIKE $2 ESCAPE ''
+             AND ($2 IS NULL OR c.title LIKE $2 ESCAPE '!'
                OR EXISTS (SELECT 1 FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web'
-                            AND i.id > coalesce(c.said_upto, 0) AND i.text LIKE $2 ESCAPE '')
+                            AND i.id > coalesce(c.said_upto, 0) AND i.text LIKE $2 ESCAPE '!')
                OR EXISTS (SELECT 1 FROM outbox o WHERE o.session_id = s.id AND o.channel = 'web'
-                            AND o.id > coalesce(c.answered_upto, 0) AND o.text LIKE $2 ESCAPE ''))
+                            AND o.id > coalesce(c.answered_upto, 0) AND o.text LIKE $2 ESCAPE '!'))
            ORDER BY s.id DESC LIMIT $3"#,
         wanted.before,
         like,
@@ -62,7 +62,7 @@ pub async fn chats(tx: &mut Tx, wanted: Wanted<'_>) -> Result<Vec<Chat>, StoreEr
 
 /// What matches texts that hold these words, sign for sign.
 fn containing(words: &str) -> String {
-    let plain = words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    let plain = words.replace('!', "!!").replace('%', "!%").replace('_', "!_");
     format!("%{plain}%")
 }
 

@@ -46,7 +46,7 @@ await run({
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: root });
     await page.getByRole("button", { name: "Copy" }).last().click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
-    same(await page.evaluate(() => navigator.clipboard.readText()), "let x = 1;\n", "what was copied");
+    same(await page.evaluate(() => navigator.clipboard.readText()), "let x = 1;", "what was copied");
   },
   "the field grows to eight lines, Enter sends, Shift-Enter breaks": async () => {
     await chat(page, "field");

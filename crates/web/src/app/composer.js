@@ -32,7 +32,7 @@ export function composer(say, more) {
     const padding = parseFloat(style.paddingTop) + parseFloat(style.paddingBottom);
     const most = LINES_MAX * parseFloat(style.lineHeight) + padding;
     words.style.height = "auto";
-    words.style.height = `${Math.min(words.scrollHeight, most) + around}px`;
+    if (words.value) words.style.height = `${Math.min(words.scrollHeight, most) + around}px`;
   };
   const send = (event) => {
     event?.preventDefault();
