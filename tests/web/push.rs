@@ -92,7 +92,7 @@ impl Service {
     }
 
     async fn next(&mut self) -> Post {
-        within("a push", self.posts.recv()).await.unwrap().unwrap()
+        within("a push", self.posts.recv()).await.unwrap()
     }
 }
 

@@ -9,7 +9,7 @@ const VIEWS = [
   { name: "chat", path: "/chat/tour", ready: ".message.hob:last-child" },
   { name: "chat-asks", path: "/chat/asks", ready: ".buttons" },
   { name: "runs", path: "/runs", ready: "main table tbody tr" },
-  { name: "run", path: "/runs/1", ready: "main .cycle" },
+  { name: "run", path: "/runs/2", ready: "main .story li" },
   { name: "memory", path: "/memory", ready: ".memory-body .entry" },
   { name: "memory-facts", path: "/memory/facts", ready: ".memory-body:not([aria-busy=true])" },
   { name: "memory-people", path: "/memory/people", ready: ".memory-body:not([aria-busy=true])" },
