@@ -22,8 +22,8 @@ use hob_web::chat::channel::Page;
 use hob_web::door::judge::Places;
 use hob_web::door::login::{Invite, OwnerEntered, link};
 use hob_web::door::{Door, PageRole, new_key};
-use hob_web::push::bell;
 use hob_web::operations::desk::{ConfigFile, Desk};
+use hob_web::push::bell;
 use hob_web::served::Served;
 
 /// So many callers may wait to be heard: as many as the standard library's own listeners let wait.

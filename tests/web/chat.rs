@@ -196,7 +196,10 @@ async fn f8_a_conversation_is_found_named_and_deleted() {
     };
     // In what Hob said, in what somebody said, in a name; and signs that SQL takes for its own stand for themselves.
     assert_eq!((found("PUMPKIN").await, found("tea%3F").await), ("dinner".to_owned(), "tea".to_owned()));
-    assert_eq!((found("n_r").await, found("n_i").await, found("%25").await), ("dinner".into(), String::new(), String::new()));
+    assert_eq!(
+        (found("n_r").await, found("n_i").await, found("%25").await),
+        ("dinner".into(), String::new(), String::new())
+    );
     let name = async |chat: &str, title: &str| {
         let named = browser.ask(Method::PUT, &format!("/api/chats/{chat}")).json(&object!({ "title": title }));
         named.send().await.unwrap().status()

@@ -39,7 +39,13 @@ const DINNER: &str = "Here is the plan, **within the budget**:\n\n| Day | Dinner
 /// A table and code that no phone is wide enough for.
 fn wide() -> String {
     let row = |word: &str| (0..10).fold("|".to_owned(), |row, number| format!("{row} {word} {number} |"));
-    format!("{}\n{}|\n{}\n\n```\n{}\n```", row("Column"), "|---".repeat(10), row("a cell"), "let it = run(on);".repeat(20))
+    format!(
+        "{}\n{}|\n{}\n\n```\n{}\n```",
+        row("Column"),
+        "|---".repeat(10),
+        row("a cell"),
+        "let it = run(on);".repeat(20)
+    )
 }
 
 /// The gates that scripts have opened, by name.
@@ -76,7 +82,8 @@ impl Gates {
     fn blocks(&self) -> Reply {
         let (story, end) = (self.of("story"), self.of("end"));
         let script = Script::default().text("## Story\n\nIt *began* so:\n\n- the first").gate(&story);
-        let script = script.text("\n- the second\n\n```\nlet x = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe **end**.");
+        let script =
+            script.text("\n- the second\n\n```\nlet x = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe **end**.");
         script.gate(&end).text("\n").finish("stop").into()
     }
 

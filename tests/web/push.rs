@@ -153,6 +153,8 @@ impl Ear {
 
 async fn listening(house: &mut House, service: &Service, name: &str) -> (Browser, Ear) {
     let (browser, ear) = (Browser::entered(house).await, Ear::new());
+    // A browser needs the key before its push service gives it an address.
+    assert_eq!(browser.get("/api/push").await["told"], false);
     let endpoint = format!("{}/push/{name}", service.origin());
     assert_eq!(ear.listens(&browser, &endpoint).await, StatusCode::NO_CONTENT);
     (browser, ear)
@@ -169,7 +171,10 @@ async fn f8_a_browser_is_told_that_something_waits_and_nothing_of_it() {
     browser.say("kitchen", ("m1", "Tell me.")).await;
     let post = service.next().await;
     let header = |name: &str| post.headers[name].to_str().unwrap().to_owned();
-    assert_eq!((header("ttl"), header("urgency"), header("content-encoding")), ("86400".into(), "normal".into(), "aes128gcm".into()));
+    assert_eq!(
+        (header("ttl"), header("urgency"), header("content-encoding")),
+        ("86400".into(), "normal".into(), "aes128gcm".into())
+    );
     assert_eq!(header("topic").len(), 32);
     assert!(!header("topic").contains("kitchen"));
     let proof = header("authorization");
@@ -264,7 +269,12 @@ async fn f8_no_push_goes_where_hob_does_not_go() {
     let mut service = Service::start().await;
     let mut house = house("").await;
     let (browser, ear) = (Browser::entered(&mut house).await, Ear::new());
-    for bad in [format!("{}/push/a", service.origin()), "ftp://push.example/a".to_owned(), "https://a:b@push.example/a".to_owned()] {
+    browser.get("/api/push").await;
+    for bad in [
+        format!("{}/push/a", service.origin()),
+        "ftp://push.example/a".to_owned(),
+        "https://a:b@push.example/a".to_owned(),
+    ] {
         assert_eq!(ear.listens(&browser, &bad).await, StatusCode::UNPROCESSABLE_ENTITY, "{bad}");
     }
     // By its address alone nobody sees that it leads into the house: who sends does.

@@ -92,10 +92,9 @@ pub async fn said_in(tx: &mut Tx, (session, after): (SessionId, i64), limit: i64
 /// # Errors
 /// When the database fails.
 pub async fn memories_of(tx: &mut Tx, message: MessageId) -> Result<Vec<MemoryId>, StoreError> {
-    let memories =
-        sqlx::query_scalar!(r#"SELECT id AS "id!: MemoryId" FROM memories WHERE message_id = $1"#, message)
-            .fetch_all(&mut *tx)
-            .await?;
+    let memories = sqlx::query_scalar!(r#"SELECT id AS "id!: MemoryId" FROM memories WHERE message_id = $1"#, message)
+        .fetch_all(&mut *tx)
+        .await?;
     Ok(memories)
 }
 

@@ -87,10 +87,8 @@ pub async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<Subscription>, Stor
 /// # Errors
 /// When the database fails.
 pub async fn is_told(tx: &mut Tx, visit: i64) -> Result<bool, StoreError> {
-    let found = sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT 1 FROM web_pushes WHERE visit_id = $1) AS "told!: bool""#,
-        visit
-    );
+    let found =
+        sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM web_pushes WHERE visit_id = $1) AS "told!: bool""#, visit);
     Ok(found.fetch_one(&mut *tx).await?)
 }
 

@@ -91,7 +91,14 @@ impl Page {
     /// A page that nobody watches yet.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, scenes: Mutex::default(), uploads: Mutex::default(), heard_at: Mutex::default(), windows: AtomicUsize::new(0), bell: OnceLock::new() }
+        Self {
+            clock,
+            scenes: Mutex::default(),
+            uploads: Mutex::default(),
+            heard_at: Mutex::default(),
+            windows: AtomicUsize::new(0),
+            bell: OnceLock::new(),
+        }
     }
 
     fn scenes(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<Scene>>> {

@@ -62,8 +62,18 @@ pub(super) fn watch(
     // A program that listens is nobody who looks.
     let looks = visitor.role == PageRole::Owner && visitor.visit.is_some();
     let window = looks.then(|| served.page.window());
-    let watching =
-        Watching { served, visitor, let_in, chat, scene, mark, open: None, told: None, is_first: true, _window: window };
+    let watching = Watching {
+        served,
+        visitor,
+        let_in,
+        chat,
+        scene,
+        mark,
+        open: None,
+        told: None,
+        is_first: true,
+        _window: window,
+    };
     let batches = stream::unfold(watching, |mut watching| async move {
         let events = watching.next().await?;
         Some((stream::iter(events.into_iter().map(Ok)), watching))

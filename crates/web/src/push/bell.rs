@@ -134,7 +134,9 @@ impl Ringer {
         // Whoever listened before the restart still does.
         match teller.listeners().await {
             Ok((all, _)) => teller.is_heard.store(!all.is_empty(), Ordering::Relaxed),
-            Err(error) => tracing::warn!(%error, "nobody is told when the page is closed, until a browser asks for it again"),
+            Err(error) => {
+                tracing::warn!(%error, "nobody is told when the page is closed, until a browser asks for it again")
+            }
         }
         let all = stream::unfold(rings, |mut rings| async move { rings.recv().await.map(|ring| (ring, rings)) });
         let teller = Arc::new(teller);
@@ -165,7 +167,7 @@ impl Teller {
     async fn tell(&self, ring: &Ring) {
         let (all, key) = match self.listeners().await {
             Ok((all, Some(key))) => (all, key),
-            Ok((_, None)) => return,
+            Ok((_, None)) => return tracing::warn!("there is no key that push services know: nobody is told"),
             Err(error) => return tracing::warn!(%error, "who is to be told cannot be read"),
         };
         if all.is_empty() {
@@ -190,7 +192,11 @@ impl Teller {
                 Sent::Taken => return tracing::debug!(subscription = listener.id, "told"),
                 Sent::Gone => return self.gone(listener.id).await,
                 Sent::Never(why) => {
-                    return tracing::warn!(subscription = listener.id, why, "a push service takes nothing for a browser");
+                    return tracing::warn!(
+                        subscription = listener.id,
+                        why,
+                        "a push service takes nothing for a browser"
+                    );
                 }
                 Sent::Later { after, why } => match again_after(attempt, after) {
                     Some(wait) => wait,

@@ -59,11 +59,7 @@ impl Recipient {
     }
 
     /// Seals words with a key and a salt that are used once.
-    pub(super) fn seal(
-        &self,
-        words: &[u8],
-        (own, salt): (&SecretKey, [u8; SALT_BYTES]),
-    ) -> Result<Vec<u8>, SealError> {
+    pub(super) fn seal(&self, words: &[u8], (own, salt): (&SecretKey, [u8; SALT_BYTES])) -> Result<Vec<u8>, SealError> {
         let own_public = own.public_key().to_encoded_point(false);
         let their_public = self.key.to_encoded_point(false);
         let shared = (self.key.to_projective() * *own.to_nonzero_scalar()).to_affine().x();
@@ -102,8 +98,7 @@ mod tests {
 
     #[test]
     fn f8_it_is_sealed_as_rfc_8291_shows() {
-        let their_key =
-            "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+        let their_key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
         let recipient = Recipient::new(&bytes(their_key), &bytes("BTBZMqHH6r4Tts7J_aSIgg")).unwrap();
         let own = SecretKey::from_slice(&bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw")).unwrap();
         let salt = bytes("DGv6ra1nlYgDCS1FRnbzlw").try_into().unwrap();
