@@ -12,7 +12,7 @@ use crate::daemon::begins::beyond;
 use crate::daemon::error::StartError;
 use crate::daemon::reload::running::Current;
 use crate::daemon::switches::Switches;
-use crate::daemon::{Blueprint, aside, local};
+use crate::daemon::{Blueprint, aside, local, toolset};
 use hob_config::Config;
 use hob_config::good::History;
 use hob_config::webhooks::Listens;
@@ -23,6 +23,7 @@ use hob_web::door::judge::Places;
 use hob_web::door::login::{Invite, OwnerEntered, link};
 use hob_web::door::{Door, PageRole, new_key};
 use hob_web::operations::desk::{ConfigFile, Desk};
+use hob_web::push::bell;
 use hob_web::served::Served;
 
 /// So many callers may wait to be heard: as many as the standard library's own listeners let wait.
@@ -123,7 +124,17 @@ pub(super) async fn routes(
     }
     let (router, page, stop) = (Arc::clone(router), Arc::clone(page), switches.intake.clone());
     let desk = desk(blueprint, current);
-    Ok(Some(hob_web::page::routes(Arc::new(Served { router, page, door, desk, stop }))))
+    let guard = toolset::web::guard(&blueprint.config.web);
+    let (bell, ringer) = bell::hung(&router, &page, guard.clone(), sender(&blueprint.config));
+    page.hang(bell.clone());
+    switches.keep("page.push", ringer.work(stop.clone()));
+    Ok(Some(hob_web::page::routes(Arc::new(Served { router, page, door, desk, bell, guard, stop }))))
+}
+
+/// Whom push services may ask about what they are sent.
+fn sender(config: &Config) -> String {
+    let public = config.server.public().filter(|url| url.scheme() == "https");
+    public.map_or_else(|| "mailto:hob@localhost".to_owned(), |url| url.to_string())
 }
 
 /// What the page's operations need beside the router.

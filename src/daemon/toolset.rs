@@ -5,7 +5,7 @@ pub(in crate::daemon) mod files;
 pub mod mcp;
 pub mod own;
 pub mod terminal;
-mod web;
+pub(in crate::daemon) mod web;
 
 use std::path::Path;
 use std::sync::Arc;

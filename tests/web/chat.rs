@@ -156,3 +156,92 @@ async fn n5_a_file_comes_with_its_message() {
     assert_eq!(listening.answer().await.data["text"], "Thank you.");
     assert!(house.model.requests()[0].last_text().contains("list.txt"));
 }
+
+#[tokio::test]
+async fn f8_a_reply_is_seen_as_html_while_it_is_written() {
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    let mut listening = browser.listen("k", None).await;
+    let gate = Gate::default();
+    let script = Script::default().text("# Plan\n\nIt is **rea").gate(&gate).text("dy** <b>now</b>.").finish("stop");
+    house.model.reply(script.into());
+    browser.say("k", ("m1", "Plan.")).await;
+    let grown = listening.until("its beginning", |heard| heard.name == "growing").await.data;
+    assert_eq!((grown["at"].as_i64(), grown["text"].as_str()), (Some(0), Some("# Plan\n\nIt is **rea")));
+    assert_eq!(grown["blocks"], "<h1>Plan</h1>\n");
+    assert_eq!((grown["keep"].as_i64(), grown["open"].as_str()), (Some(0), Some("<p>It is **rea</p>\n")));
+    gate.open();
+    let answer = listening.answer().await;
+    assert_eq!(answer.data["html"], "<h1>Plan</h1>\n<p>It is <strong>ready</strong> &lt;b&gt;now&lt;/b&gt;.</p>\n");
+}
+
+#[tokio::test]
+async fn f8_a_conversation_is_found_named_and_deleted() {
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    let mut listening = browser.listen("dinner", None).await;
+    house.model.reply(Reply::text("Pumpkin_risotto.")).reply(Reply::text("At five."));
+    browser.say("dinner", ("m1", "What is for dinner?")).await;
+    listening.answer().await;
+    let mut other = browser.listen("tea", None).await;
+    browser.say("tea", ("m2", "When is tea?")).await;
+    other.answer().await;
+    browser.say("tea", ("m3", "/help")).await;
+    other.answer().await;
+    let found = async |words: &str| {
+        let chats = browser.get(&format!("/api/chats?find={words}")).await;
+        let all: Vec<String> =
+            chats["chats"].as_array().unwrap().iter().map(|chat| chat["id"].as_str().unwrap().to_owned()).collect();
+        all.join(" ")
+    };
+    // In what Hob said, in what somebody said, in a name; and signs that SQL takes for its own stand for themselves.
+    assert_eq!((found("PUMPKIN").await, found("tea%3F").await), ("dinner".to_owned(), "tea".to_owned()));
+    assert_eq!(
+        (found("n_r").await, found("n_i").await, found("%25").await),
+        ("dinner".into(), String::new(), String::new())
+    );
+    let name = async |chat: &str, title: &str| {
+        let named = browser.ask(Method::PUT, &format!("/api/chats/{chat}")).json(&object!({ "title": title }));
+        named.send().await.unwrap().status()
+    };
+    assert_eq!(name("dinner", "  Menu of\nthe week ").await, StatusCode::NO_CONTENT);
+    assert_eq!(name("nowhere", "x").await, StatusCode::NOT_FOUND);
+    assert_eq!(name("dinner", &"x".repeat(81)).await, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(browser.get("/api/chats?find=menu").await["chats"][0]["title"], "Menu of the week");
+
+    house.recorded(3).await;
+    let delete = browser.ask(Method::DELETE, "/api/chats/tea");
+    assert_eq!(json(delete.send().await.unwrap()).await["later"], false);
+    assert_eq!((found("tea").await, found("").await), (String::new(), "dinner".to_owned()));
+    assert_eq!(browser.get("/api/chats/tea/messages").await["messages"].as_array().unwrap().len(), 0);
+    // What is said there next begins afresh.
+    house.model.reply(Reply::text("Who asks?"));
+    browser.say("tea", ("m4", "Hello again")).await;
+    other.says("Who asks?").await;
+    let asked = house.model.requests().last().unwrap().body.to_string();
+    assert!(!asked.contains("When is tea?") && !asked.contains("At five."), "{asked}");
+    assert_eq!(browser.get("/api/chats?find=again").await["chats"][0]["title"], "Hello again");
+    house.stop().await;
+    let bytes = std::fs::read(house.path("data/hob.db")).unwrap();
+    let holds = |words: &str| bytes.windows(words.len()).any(|window| window == words.as_bytes());
+    assert!(holds("Who asks?") && !holds("When is tea?") && !holds("At five."), "the words are still in the file");
+}
+
+#[tokio::test]
+async fn f8_what_is_at_work_is_not_deleted() {
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().text("Fir").gate(&gate).text("st.").finish("stop").into());
+    let mut listening = browser.listen("k", None).await;
+    browser.say("k", ("m1", "One")).await;
+    house.asked(1).await;
+    let delete = async || browser.ask(Method::DELETE, "/api/chats/k").send().await.unwrap().status();
+    assert_eq!(delete().await, StatusCode::CONFLICT);
+    gate.open();
+    listening.says("First.").await;
+    house.recorded(1).await;
+    house.ended(1).await;
+    assert_eq!(delete().await, StatusCode::OK);
+    assert_eq!(browser.ask(Method::DELETE, "/api/chats/nothing").send().await.unwrap().status(), StatusCode::NOT_FOUND);
+}

@@ -36,6 +36,18 @@ const DINNER: &str = "Here is the plan, **within the budget**:\n\n| Day | Dinner
 * The pumpkin is in the cellar; `pantry.md` says so.\n* On Thursday you eat at Ann's.\n\n\
 > I put the missing things on the shopping list.";
 
+/// A table and code that no phone is wide enough for.
+fn wide() -> String {
+    let row = |word: &str| (0..10).fold("|".to_owned(), |row, number| format!("{row} {word} {number} |"));
+    format!(
+        "{}\n{}|\n{}\n\n```\n{}\n```",
+        row("Column"),
+        "|---".repeat(10),
+        row("a cell"),
+        "let it = run(on);".repeat(20)
+    )
+}
+
 /// The gates that scripts have opened, by name.
 #[derive(Clone, Default)]
 struct Gates(Arc<Mutex<BTreeMap<String, Gate>>>);
@@ -56,12 +68,23 @@ impl Gates {
         match words.split_once(' ') {
             Some(("hold", "evil")) => self.held("evil", ("<img src=x onerror=", "window.pwned=1>")),
             Some(("hold", name)) => self.held(name, ("Once ", "upon a time.")),
+            Some(("blocks", _)) => self.blocks(),
+            Some(("wide", _)) => Reply::text(&wide()),
             Some(("pay", whom)) => Reply::call("pay", &object!({ "to": whom }).to_string()),
             Some(("echo", what)) => Reply::text(&format!("Here: {what}")),
             _ if words.starts_with("[Before your reply goes out") => Reply::text("KEEP"),
             _ if words.contains("dinner") => Reply::text(DINNER),
             _ => Reply::text(&format!("You said {words}")),
         }
+    }
+
+    /// A reply of many kinds of blocks that comes in three parts.
+    fn blocks(&self) -> Reply {
+        let (story, end) = (self.of("story"), self.of("end"));
+        let script = Script::default().text("## Story\n\nIt *began* so:\n\n- the first").gate(&story);
+        let script =
+            script.text("\n- the second\n\n```\nlet x = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe **end**.");
+        script.gate(&end).text("\n").finish("stop").into()
     }
 
     fn held(&self, name: &str, (first, rest): (&str, &str)) -> Reply {
@@ -176,6 +199,11 @@ fn chromium() -> PathBuf {
 #[tokio::test]
 async fn n5_a_browser_talks_with_hob() {
     Stage::new().await.play("chat.mjs").await;
+}
+
+#[tokio::test]
+async fn f8_the_page_is_a_place_to_be() {
+    Stage::new().await.play("page.mjs").await;
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ mod e2e;
 mod files;
 mod memory;
 mod operations;
+mod push;
 mod runs;
 #[path = "../support/mod.rs"]
 mod support;

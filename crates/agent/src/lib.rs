@@ -4,6 +4,7 @@
 //! Start at [`machine`].
 
 pub mod counts;
+mod doing;
 pub mod driver;
 pub mod handover;
 pub mod journal;

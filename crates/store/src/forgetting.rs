@@ -69,6 +69,35 @@ pub async fn place(tx: &mut Tx, message: MessageId) -> Result<Option<Said>, Stor
     Ok(said)
 }
 
+/// What people said in a conversation, from this place on: the next of it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn said_in(tx: &mut Tx, (session, after): (SessionId, i64), limit: i64) -> Result<Vec<Said>, StoreError> {
+    let said = sqlx::query_as!(
+        Said,
+        r#"SELECT id AS "message!: MessageId", session_id AS "session!: SessionId", ordinal, run_id AS "run!: RunId"
+           FROM messages WHERE session_id = $1 AND ordinal > $2 AND role = 'user' ORDER BY ordinal LIMIT $3"#,
+        session,
+        after,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(said)
+}
+
+/// The memories that were made of a message.
+///
+/// # Errors
+/// When the database fails.
+pub async fn memories_of(tx: &mut Tx, message: MessageId) -> Result<Vec<MemoryId>, StoreError> {
+    let memories = sqlx::query_scalar!(r#"SELECT id AS "id!: MemoryId" FROM memories WHERE message_id = $1"#, message)
+        .fetch_all(&mut *tx)
+        .await?;
+    Ok(memories)
+}
+
 /// The runs for which a memory was recalled, or what was said right after it: that may have brought it along.
 ///
 /// # Errors

@@ -68,6 +68,7 @@ pub mod vectors;
 pub mod web_chat;
 pub mod web_compat;
 pub mod web_door;
+pub mod web_push;
 pub mod why;
 pub mod writer;
 

@@ -2,6 +2,7 @@
 
 use crate::Tx;
 use crate::error::StoreError;
+use crate::forgetting::FORGOTTEN;
 use hob_core::domain::ids::{InboundId, OutboxId, RunId, SessionId};
 
 /// A conversation on the page.
@@ -11,27 +12,133 @@ pub struct Chat {
     pub session: SessionId,
     /// The session's key: `web:ID`.
     pub key: String,
+    /// As somebody called it.
+    pub title: Option<String>,
     /// How it began.
     pub began_with: Option<String>,
     /// When somebody last wrote in it, in milliseconds.
     pub at: Option<i64>,
 }
 
-/// The conversations, the newest first, below `before`.
+/// Which conversations are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    /// Below this session.
+    pub before: i64,
+    /// With these words in the name, or in what was said; none: all.
+    pub words: Option<&'a str>,
+    /// So many.
+    pub limit: i64,
+}
+
+/// The conversations, the newest first. Of one that was deleted only what was said since counts.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn chats(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Chat>, StoreError> {
+pub async fn chats(tx: &mut Tx, wanted: Wanted<'_>) -> Result<Vec<Chat>, StoreError> {
+    let like = wanted.words.map(containing);
     let all = sqlx::query_as!(
         Chat,
-        r#"SELECT s.id AS "session!: SessionId", s.key,
-             (SELECT i.text FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web' ORDER BY i.id LIMIT 1) AS "began_with?",
+        r#"SELECT s.id AS "session!: SessionId", s.key, c.title,
+             (SELECT i.text FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web' AND i.id > coalesce(c.said_upto, 0)
+              ORDER BY i.id LIMIT 1) AS "began_with?",
              (SELECT i.received_at FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web' ORDER BY i.id DESC LIMIT 1) AS "at?"
-           FROM sessions s WHERE s.channel = 'web' AND s.id < $1 ORDER BY s.id DESC LIMIT $2"#,
-        before,
-        limit
+           FROM sessions s LEFT JOIN web_chats c ON c.session_id = s.id
+           WHERE s.channel = 'web' AND s.id < $1
+             AND (coalesce(c.said_upto, 0) = 0 OR EXISTS (
+               SELECT 1 FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web' AND i.id > c.said_upto))
+             AND ($2 IS NULL OR c.title LIKE $2 ESCAPE '!'
+               OR EXISTS (SELECT 1 FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web'
+                            AND i.id > coalesce(c.said_upto, 0) AND i.text LIKE $2 ESCAPE '!')
+               OR EXISTS (SELECT 1 FROM outbox o WHERE o.session_id = s.id AND o.channel = 'web'
+                            AND o.id > coalesce(c.answered_upto, 0) AND o.text LIKE $2 ESCAPE '!'))
+           ORDER BY s.id DESC LIMIT $3"#,
+        wanted.before,
+        like,
+        wanted.limit
     );
     Ok(all.fetch_all(&mut *tx).await?)
+}
+
+/// What matches texts that hold these words, sign for sign.
+fn containing(words: &str) -> String {
+    let plain = words.replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    format!("%{plain}%")
+}
+
+/// Where a conversation of the page is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Its session.
+    pub session: SessionId,
+    /// What people said up to this row was deleted.
+    pub said_upto: i64,
+    /// What Hob said up to this row was deleted.
+    pub answered_upto: i64,
+}
+
+/// Where the conversation with this key is kept; none: nothing was ever said in it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn place(tx: &mut Tx, key: &str) -> Result<Option<Place>, StoreError> {
+    let found = sqlx::query_as!(
+        Place,
+        r#"SELECT s.id AS "session!: SessionId", coalesce(c.said_upto, 0) AS "said_upto!: i64",
+             coalesce(c.answered_upto, 0) AS "answered_upto!: i64"
+           FROM sessions s LEFT JOIN web_chats c ON c.session_id = s.id WHERE s.key = $1 AND s.channel = 'web'"#,
+        key
+    );
+    Ok(found.fetch_optional(&mut *tx).await?)
+}
+
+/// Calls a conversation so; none: by how it began.
+///
+/// # Errors
+/// When the database fails.
+pub async fn rename(tx: &mut Tx, session: SessionId, title: Option<&str>) -> Result<(), StoreError> {
+    sqlx::query!(
+        "INSERT INTO web_chats (session_id, title) VALUES ($1, $2) ON CONFLICT (session_id) DO UPDATE SET title = excluded.title",
+        session,
+        title
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Shows no more of what was said in a conversation up to now, and takes the words out of what no run has: commands, and what
+/// was answered to them.
+///
+/// # Errors
+/// When the database fails.
+pub async fn close(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE inbound SET text = $1, envelope = NULL WHERE session_id = $2 AND channel = 'web' AND text <> $1",
+        FORGOTTEN,
+        session
+    )
+    .execute(&mut *tx)
+    .await?;
+    sqlx::query!(
+        "UPDATE outbox SET text = $1, markup = NULL, choices = '[]'
+         WHERE session_id = $2 AND channel = 'web' AND ended_at IS NOT NULL AND text <> $1",
+        FORGOTTEN,
+        session
+    )
+    .execute(&mut *tx)
+    .await?;
+    sqlx::query!(
+        "INSERT INTO web_chats (session_id, said_upto, answered_upto) VALUES ($1,
+           (SELECT coalesce(max(i.id), 0) FROM inbound i WHERE i.session_id = $1 AND i.channel = 'web'),
+           (SELECT coalesce(max(o.id), 0) FROM outbox o WHERE o.session_id = $1 AND o.channel = 'web'))
+         ON CONFLICT (session_id) DO UPDATE
+           SET title = NULL, said_upto = excluded.said_upto, answered_upto = excluded.answered_upto",
+        session
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
 }
 
 /// Where a look at a conversation begins and ends: both ids are left out.

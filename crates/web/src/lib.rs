@@ -3,7 +3,7 @@
 //! Never: a decision about a run, or an answer that tells more than whoever asks has proved to know.
 //! Start at [`serve::serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts, [`health`] and [`status`] tell how Hob
 //! fares; [`page`] is Hob's own page, behind the [`door`], with
-//! [`chat`] and `memory`; [`local`] is the socket, [`ask`] asks over it.
+//! [`chat`], [`push`] and `memory`; [`local`] is the socket, [`ask`] asks over it.
 
 pub mod ask;
 pub mod chat;
@@ -19,6 +19,7 @@ mod metrics;
 pub mod operations;
 mod owner;
 pub mod page;
+pub mod push;
 pub mod reply;
 mod runs;
 pub mod serve;

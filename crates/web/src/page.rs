@@ -20,7 +20,7 @@ use crate::door::visitor::Visitor;
 use crate::door::{PageRole, login};
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
-use crate::{chat, compat, described, memory, operations, runs};
+use crate::{chat, compat, described, memory, operations, push, runs};
 
 /// The largest message with its files.
 const BODY_BYTES_MAX: usize = 64 << 20;
@@ -63,7 +63,14 @@ const ASSETS: &[Asset] = &[
     asset!("/app/timeline.js", "text/javascript", "timeline.js"),
     asset!("/app/amounts.js", "text/javascript", "amounts.js"),
     asset!("/app/login.js", "text/javascript", "login.js"),
+    asset!("/app/push.js", "text/javascript", "push.js"),
+    asset!("/app/chats.js", "text/javascript", "chats.js"),
+    asset!("/app/composer.js", "text/javascript", "composer.js"),
+    // It serves the whole page from where it lies.
+    asset!("/sw.js", "text/javascript", "sw.js"),
     asset!("/app/icon.svg", "image/svg+xml", "icon.svg"),
+    asset!("/app/icon-192.png", "image/png", "icon-192.png"),
+    asset!("/app/icon-512.png", "image/png", "icon-512.png"),
     asset!("/app/manifest.json", "application/manifest+json", "manifest.json"),
 ];
 
@@ -73,6 +80,7 @@ const ASSETS: &[Asset] = &[
     info(title = "Hob", description = "What Hob's own page uses. Programs send a key: `Authorization: Bearer KEY` (`hob web token add NAME`).", license(name = "MIT OR Apache-2.0")),
     security(("key" = []), ("visit" = [])),
     tags((name = "visit", description = "Who is logged in"), (name = "chat", description = "Conversations held on the page"),
+        (name = "push", description = "Browsers that are told when the page is closed (Web Push)"),
         (name = "memory", description = "What is remembered, and why it was recalled"),
         (name = "openai", description = "What OpenAI's clients speak; docs/page.md"),
         (name = "operations", description = "How the house is run"),
@@ -116,7 +124,8 @@ fn described_routes() -> (Routes<Arc<Served>>, Routes<Arc<Served>>, utoipa::open
         .merge(chat::routes::routes())
         .merge(memory::routes())
         .merge(operations::routes())
-        .merge(runs::routes());
+        .merge(runs::routes())
+        .merge(push::routes::routes());
     let (api, mut described) = api.split_for_parts();
     let (compat, compat_described) = compat::routes::routes().split_for_parts();
     described.merge(compat_described);

@@ -8,7 +8,9 @@ use tokio_util::sync::CancellationToken;
 use crate::chat::channel::Page;
 use crate::door::Door;
 use crate::operations::desk::Desk;
+use crate::push::bell::Bell;
 use hob_router::intake::Router;
+use hob_tools::net::Guard;
 
 /// What handlers work with.
 pub struct Served {
@@ -20,6 +22,10 @@ pub struct Served {
     pub door: Door,
     /// What the operations work with besides.
     pub desk: Desk,
+    /// Rings where the page is open nowhere.
+    pub bell: Bell,
+    /// The way out to push services.
+    pub guard: Guard,
     /// Streams end.
     pub stop: CancellationToken,
 }

@@ -30,12 +30,12 @@ let browser;
 const [problems, pages] = [[], []];
 
 /** A tab of a browser of its own, in this theme; what goes wrong in it, or leaves this machine, fails the test. */
-export async function open({ theme = "light", width = 1000, height = 700, state, script, expected = [] } = {}) {
+export async function open({ theme = "light", width = 1000, height = 700, state, script, touch = false, expected = [] } = {}) {
   browser ??= await chromium.launch({
     executablePath: process.env.E2E_CHROMIUM,
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update"],
   });
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, storageState: state, reducedMotion: "reduce" });
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, storageState: state, reducedMotion: "reduce", hasTouch: touch, isMobile: touch });
   context.setDefaultTimeout(15000);
   // Put there by the browser itself: the page's own policy lets no script in.
   if (script) await context.addInitScript({ path: script });

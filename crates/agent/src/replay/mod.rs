@@ -5,6 +5,7 @@
 
 pub mod at;
 pub mod load;
+pub mod story;
 pub mod tree;
 pub mod verify;
 pub mod what_if;

@@ -48,6 +48,17 @@ impl Cascade {
         self.words(tx, &said).await
     }
 
+    /// Something said in a conversation that goes as a whole, whether it was remembered or not.
+    pub(super) async fn message(&mut self, tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
+        for memory in forgetting::memories_of(tx, said.message).await? {
+            self.memory(tx, memory).await?;
+        }
+        for fact in remembered::resting_on(tx, said.message).await? {
+            self.fact(tx, fact).await?;
+        }
+        self.words(tx, said).await
+    }
+
     /// Something known, and the values before it.
     pub(super) async fn fact(&mut self, tx: &mut Tx, fact: FactId) -> Result<(), StoreError> {
         for fact in remembered::with_history(tx, fact).await? {

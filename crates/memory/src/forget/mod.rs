@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use crate::forget::cascade::Cascade;
 use crate::item::Item;
 use crate::recall::Memory;
-use hob_core::domain::ids::{FactId, MemoryId, PersonId, RunId};
+use hob_core::domain::ids::{FactId, MemoryId, PersonId, RunId, SessionId};
 use hob_core::domain::memory::Scope;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
@@ -124,6 +124,30 @@ impl Statement for Slice {
             cascade.person(tx, person).await?;
         }
         cascade.finish(tx).await.map(Some)
+    }
+}
+
+/// Forgets the next of what was said in a conversation that goes as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Talk {
+    /// Which.
+    pub session: SessionId,
+    /// After this place.
+    pub after: i64,
+}
+
+#[async_trait]
+impl Statement for Talk {
+    /// What is gone, and from where it goes on; none: that was all.
+    type Output = (Forgotten, Option<i64>);
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let said = forgetting::said_in(tx, (self.session, self.after), SLICE).await?;
+        let mut cascade = Cascade::default();
+        for one in &said {
+            cascade.message(tx, one).await?;
+        }
+        Ok((cascade.finish(tx).await?, said.last().map(|last| last.ordinal)))
     }
 }
 

@@ -5,9 +5,9 @@
 use async_trait::async_trait;
 
 use crate::intake::{Router, Terms};
-use hob_core::domain::ids::MemoryId;
+use hob_core::domain::ids::{MemoryId, SessionId};
 use hob_core::domain::memory::Scope;
-use hob_memory::forget::{self, Everything, Forget, Forgotten};
+use hob_memory::forget::{self, Everything, Forget, Forgotten, Talk};
 use hob_memory::item::Item;
 use hob_store::error::StoreError;
 use hob_store::remembered::Counts;
@@ -80,6 +80,24 @@ impl Router {
         let counts = self.store.write(All { scope }).await?;
         self.empty(&self.terms(), scope).await;
         Ok(counts)
+    }
+
+    /// Forgets what was said in a conversation, all of it, in small steps: gives whether some of it goes later, with a run that
+    /// still works with the words.
+    ///
+    /// # Errors
+    /// When the database fails: what is gone by then stays gone, and the same again does the rest.
+    pub async fn forget_talk(&self, session: SessionId) -> Result<bool, StoreError> {
+        let (mut next, mut later) = (Some(0), false);
+        while let Some(after) = next {
+            let (forgotten, more) = self.store.write(Talk { session, after }).await?;
+            take_out(&self.terms(), &forgotten.memories);
+            (next, later) = (more, later || forgotten.put_off);
+        }
+        if let Err(error) = self.delivery.sweep_contents().await {
+            tracing::warn!(%error, "forgotten files are not deleted yet; the next round does it");
+        }
+        Ok(later)
     }
 
     /// Pins something, or takes the pin out; false: it is not there.

@@ -1,6 +1,8 @@
 // Talking with Hob: what was said, the reply that is being written, what waits its turn, and a place to write.
 import { ApiError, del, get, isForNow, persist, post, put } from "./api.js";
-import { el, moment, newId, notice, rendered, size } from "./dom.js";
+import { ChatList } from "./chats.js";
+import { composer } from "./composer.js";
+import { el, moment, newId, notice, parts, rendered, size } from "./dom.js";
 
 const STATES = {
   queued: "waits its turn",
@@ -13,9 +15,6 @@ const STATES = {
   refused: "not taken",
 };
 
-/** The list of conversations is looked at so often, in milliseconds. */
-const LIST_EVERY = 30000;
-
 /** Shows the view; gives what ends it. */
 export function chatView(main, [, named], { go, visit }) {
   const isOwner = visit.role === "owner";
@@ -23,7 +22,7 @@ export function chatView(main, [, named], { go, visit }) {
   if (!named) return void queueMicrotask(() => go(`/chat/${chat}`, { replace: true }));
   localStorage.setItem("chat", chat);
   main.className = "chat";
-  const chats = chatList(chat, go);
+  const chats = new ChatList(chat, { go, isOwner });
   const conversation = new Conversation(chat, isOwner, chats.changed);
   main.append(chats.element, conversation.element);
   conversation.begin();
@@ -31,72 +30,6 @@ export function chatView(main, [, named], { go, visit }) {
     conversation.end();
     chats.end();
   };
-}
-
-/** The conversations, as they are now: what another tab writes is heard at once, what another browser writes within the minute. */
-function chatList(current, go) {
-  const list = el("ul");
-  const items = new Map();
-  const more = el("button", { type: "button", class: "quiet", hidden: true }, "More");
-  let next;
-  const item = ({ id, title, at }) => {
-    const link = el(
-      "a",
-      { href: `/chat/${id}`, "aria-current": id === current ? "page" : null },
-      el("span", { class: "title" }, title || "New conversation"),
-      at ? moment(at) : null,
-    );
-    // What is there already stays where it is: somebody may be about to press it.
-    const known = items.get(id);
-    if (known?.contains(document.activeElement)) return known;
-    if (known) known.replaceChildren(link);
-    else items.set(id, el("li", {}, link));
-    return items.get(id);
-  };
-  const load = async () => {
-    try {
-      const page = await get(`/api/chats${next ? `?before=${next}` : ""}`);
-      next = page.next;
-      more.hidden = !next;
-      list.append(...page.chats.map(item));
-    } catch (error) {
-      notice(error.message);
-    }
-  };
-  const refresh = async () => {
-    if (document.hidden) return;
-    try {
-      const { chats } = await get("/api/chats");
-      const fresh = chats.filter(({ id }) => !items.has(id)).map(({ id }) => id);
-      const all = new Map(chats.map((chat) => [chat.id, item(chat)]));
-      list.prepend(...fresh.map((id) => all.get(id)));
-    } catch {
-      // The conversation itself tells that Hob cannot be reached.
-    }
-  };
-  const others = new BroadcastChannel("chats");
-  others.addEventListener("message", refresh);
-  document.addEventListener("visibilitychange", refresh);
-  const again = setInterval(refresh, LIST_EVERY);
-  more.addEventListener("click", load);
-  load();
-  const fresh = el("button", { type: "button", onclick: () => go(`/chat/${newId()}`) }, "New conversation");
-  const element = el(
-    "details",
-    { class: "chats", open: matchMedia("(min-width: 60rem)").matches },
-    el("summary", {}, "Conversations"),
-    el("nav", { "aria-label": "Conversations" }, fresh, list, more),
-  );
-  const changed = () => {
-    others.postMessage(current);
-    refresh();
-  };
-  const end = () => {
-    others.close();
-    clearInterval(again);
-    document.removeEventListener("visibilitychange", refresh);
-  };
-  return { element, changed, end };
 }
 
 const RASTERS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -125,12 +58,14 @@ class Conversation {
     this.element = el(
       "section",
       { class: "conversation", "aria-label": "Conversation" },
+      el("h1", { class: "hidden" }, "Chat"),
       el("div", { class: "scroll", role: "log", "aria-label": "What was said", tabindex: "0" }, this.earlier, this.log),
       this.queue,
       this.connection,
       isOwner ? this.composer() : el("p", { class: "hint" }, "Viewers only look."),
     );
     this.scroll = this.element.querySelector(".scroll");
+    this.droppable?.(this.element);
   }
 
   async begin() {
@@ -302,7 +237,7 @@ class Conversation {
   }
 
   // What has an effect is waited for; a second press is not.
-  end() {
+  halt() {
     this.say(this.stop.textContent === "Stop" ? "/stop" : "/stop now", []);
     this.stop.textContent = "Stop now";
   }
@@ -362,15 +297,20 @@ class Conversation {
     }
   }
 
-  grow({ run, at, text }) {
+  /** More of a reply: its whole blocks stay as they are, the open one takes its new form. */
+  grow({ run, at, blocks, keep, open }) {
     if (!this.growing || this.growing.run !== run || at === 0) {
       this.dropGrowing();
-      const words = el("p", { class: "plain" });
+      const words = el("div", { class: "rendered" });
       const element = el("li", { class: "message hob growing", "aria-busy": "true" }, el("span", { class: "who" }, "Hob …"), words);
-      this.growing = { run, words, element };
+      this.growing = { run, words, element, html: "", open: [] };
       this.log.append(element);
     }
-    this.growing.words.textContent = this.growing.words.textContent.slice(0, at) + text;
+    const growing = this.growing;
+    growing.html = growing.html.slice(0, keep) + open;
+    growing.open.forEach((node) => node.remove());
+    growing.open = parts(growing.html);
+    growing.words.append(...parts(blocks), ...growing.open);
   }
 
   dropGrowing() {
@@ -379,67 +319,10 @@ class Conversation {
   }
 
   composer() {
-    const words = el("textarea", { id: "words", rows: 1, "aria-label": "Message", placeholder: "Write to Hob; /help lists commands" });
-    const files = el("input", { type: "file", multiple: true, class: "hidden", tabindex: "-1", "aria-hidden": "true" });
-    const chosen = el("ul", { class: "chosen", "aria-label": "Files" });
-    let attached = [];
-    const showFiles = () =>
-      chosen.replaceChildren(
-        ...attached.map((file, index) =>
-          el("li", {}, `${file.name} (${size(file.size)}) `, el("button", { type: "button", class: "quiet", "aria-label": `Leave out ${file.name}`, onclick: () => (attached.splice(index, 1), showFiles()) }, "✕")),
-        ),
-      );
-    const attach = (more) => {
-      attached = [...attached, ...more].slice(0, 10);
-      showFiles();
-    };
-    files.addEventListener("change", () => (attach(files.files), (files.value = "")));
-    const send = (event) => {
-      event?.preventDefault();
-      const text = words.value.trim();
-      if (!text && !attached.length) return;
-      this.say(text, attached);
-      words.value = "";
-      attached = [];
-      showFiles();
-      fit();
-      words.focus();
-    };
-    const fit = () => {
-      words.style.height = "auto";
-      words.style.height = `${Math.min(words.scrollHeight, innerHeight / 3)}px`;
-    };
-    words.addEventListener("input", fit);
-    words.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) send(event);
-    });
-    words.addEventListener("paste", (event) => {
-      if (event.clipboardData.files.length) attach(event.clipboardData.files);
-    });
     this.undo = el("button", { type: "button", class: "quiet", title: "Take back the last change of the workspace", onclick: () => this.say("/undo", []) }, "Undo");
-    this.stop = el("button", { type: "button", class: "quiet", disabled: true, onclick: () => this.end() }, "Stop");
-    const form = el(
-      "form",
-      { class: "composer", onsubmit: send },
-      chosen,
-      el("button", { type: "button", class: "quiet", title: "Attach files; they can be dropped here as well", onclick: () => files.click() }, "Attach"),
-      files,
-      words,
-      el("button", {}, "Send"),
-      this.stop,
-      this.undo,
-    );
-    const over = (on) => (event) => {
-      event.preventDefault();
-      form.classList.toggle("over", on);
-    };
-    this.element?.addEventListener("dragover", over(true));
-    form.addEventListener("dragover", over(true));
-    form.addEventListener("dragleave", over(false));
-    form.addEventListener("drop", (event) => {
-      over(false)(event);
-      attach(event.dataTransfer.files);
-    });
+    this.stop = el("button", { type: "button", class: "quiet", disabled: true, onclick: () => this.halt() }, "Stop");
+    const { form, droppable } = composer((text, files) => this.say(text, files), [this.stop, this.undo]);
+    this.droppable = droppable;
     return form;
   }
 

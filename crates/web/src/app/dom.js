@@ -14,14 +14,62 @@ export function el(name, attributes = {}, ...children) {
 }
 
 /** HTML from Hob's renderer, which escapes everything that people and models wrote. Scripts would not run anyway (CSP). */
-export function rendered(html) {
-  const element = el("div", { class: "rendered" });
+export const rendered = (html) => el("div", { class: "rendered" }, parts(html));
+
+/** The same, as its blocks: links lead elsewhere, tables and code scroll by themselves, code can be copied. */
+export function parts(html) {
+  const element = document.createElement("template");
   element.innerHTML = html;
-  for (const link of element.querySelectorAll("a[href]")) {
+  for (const link of element.content.querySelectorAll("a[href]")) {
     link.target = "_blank";
     link.rel = "noopener noreferrer";
   }
-  return element;
+  for (const table of element.content.querySelectorAll("table")) {
+    const scroll = el("div", { class: "wide-table", tabindex: "0", role: "region", "aria-label": "Table" });
+    table.replaceWith(scroll);
+    scroll.append(table);
+  }
+  for (const code of element.content.querySelectorAll("pre")) {
+    const block = el("div", { class: "code" });
+    code.tabIndex = 0;
+    code.replaceWith(block);
+    block.append(code, el("button", { type: "button", class: "quiet copy", onclick: (event) => copy(event.currentTarget, code) }, "Copy"));
+  }
+  return [...element.content.childNodes];
+}
+
+/** Puts code where it can be pasted from; without TLS only the older way is there. */
+async function copy(button, code) {
+  try {
+    if (navigator.clipboard) await navigator.clipboard.writeText(code.textContent);
+    else {
+      getSelection().selectAllChildren(code);
+      if (!document.execCommand("copy")) throw new Error("refused");
+    }
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 2000);
+  } catch {
+    notice("This browser does not let it be copied: mark it and copy it by hand.");
+  }
+}
+
+let asked = 0;
+/** Asks in a window of its own; whether the answer is yes. */
+export function ask(title, inside, yes, kind = "") {
+  const id = `asked-${(asked += 1)}`;
+  // What cannot be taken back is not what Enter does.
+  const cancel = el("button", { type: "button", class: "quiet", autofocus: kind === "danger" }, "Cancel");
+  const form = el("form", { method: "dialog" }, el("h2", { id }, title), inside, el("div", { class: "buttons" }, el("button", { value: "yes", class: kind }, yes), cancel));
+  const dialog = el("dialog", { "aria-labelledby": id }, form);
+  cancel.addEventListener("click", () => dialog.close());
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) =>
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    }),
+  );
 }
 
 /** A moment, short: the time today, else the day as well. */

@@ -4,6 +4,7 @@ import { el, notice } from "./dom.js";
 import { chatView } from "./chat.js";
 import { memoryView } from "./memory.js";
 import { operationsView } from "./operations.js";
+import { serve } from "./push.js";
 import { runsView } from "./runs.js";
 
 /** The views, in the order of the navigation: `match` takes the address's path, `show` fills the place and gives a way to end. */
@@ -73,3 +74,4 @@ document
   .getElementById("nav")
   .append(...views.map((view) => el("a", { href: view.home }, view.name)));
 route();
+serve();

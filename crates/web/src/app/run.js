@@ -65,6 +65,8 @@ class RunPage {
     this.orders = el("div", { class: "buttons" });
     this.question = el("section", { class: "question", "aria-label": "What it asks", hidden: true });
     this.before = el("div");
+    this.story = el("ol", { class: "story" });
+    this.short = el("section", { "aria-labelledby": "short", hidden: true }, el("h2", { id: "short" }, "In short"), this.story);
     this.earlier = el("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.loadEarlier() }, "Earlier cycles");
     this.cycles = el("ol", { class: "cycles", "aria-label": "Cycles" });
     this.close = el("div");
@@ -79,6 +81,7 @@ class RunPage {
       this.head,
       this.orders,
       this.question,
+      this.short,
       el("section", { "aria-labelledby": "happened" }, el("h2", { id: "happened" }, "What happened"), this.before, this.earlier, this.cycles, this.close),
       this.timeline.element,
       this.checks,
@@ -139,6 +142,7 @@ class RunPage {
     if (gone) this.before.replaceChildren(el("p", {}, gone));
     if (!tree) return void (this.timeline.element.hidden = true);
     this.begun(tree);
+    this.tell(tree.story);
     tree.cycles.forEach((cycle) => this.cycle(cycle, tree.cycle_count));
     this.newest = tree.cycles.at(-1)?.number ?? this.newest;
     if (isFirst) this.oldest = tree.cycles[0]?.number ?? 1;
@@ -233,6 +237,12 @@ class RunPage {
     const all = [["Resume", "resume"], ["Try again from the start", "try_again"], ["Let it be", "let_be"]];
     const choices = all.map(([label, choice]) => el("button", { type: "button", onclick: () => settle(choice) }, label));
     this.question.append(el("div", { class: "buttons", role: "group", "aria-label": "What is to be done about it" }, choices));
+  }
+
+  /** What it did, one after another, in words. */
+  tell(story) {
+    this.short.hidden = !story.length;
+    this.story.replaceChildren(...story.map(({ words, times, failed }) => el("li", { class: failed ? "bad" : null }, times > 1 ? `${words} ×${times}` : words)));
   }
 
   begun(tree) {

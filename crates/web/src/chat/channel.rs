@@ -1,12 +1,14 @@
 //! The side of the page that shows: a chunk is delivered once its row is there to be read, and replies grow in memory.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
+use crate::push::bell::{Bell, Kind};
 use hob_core::domain::channel::{Channel, FetchError, Progress};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{ChannelHealth, Liveness};
@@ -32,6 +34,17 @@ pub struct Page {
     scenes: Mutex<BTreeMap<String, watch::Sender<Scene>>>,
     uploads: Mutex<BTreeMap<String, Vec<u8>>>,
     heard_at: Mutex<Option<Timestamp>>,
+    windows: AtomicUsize,
+    bell: OnceLock<Bell>,
+}
+
+/// An owner's window that is open; it closes when this goes.
+pub struct Window(Arc<Page>);
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        self.0.windows.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Hears of what happens in a conversation, for as long as it is there.
@@ -78,7 +91,14 @@ impl Page {
     /// A page that nobody watches yet.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, scenes: Mutex::default(), uploads: Mutex::default(), heard_at: Mutex::default() }
+        Self {
+            clock,
+            scenes: Mutex::default(),
+            uploads: Mutex::default(),
+            heard_at: Mutex::default(),
+            windows: AtomicUsize::new(0),
+            bell: OnceLock::new(),
+        }
     }
 
     fn scenes(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<Scene>>> {
@@ -95,6 +115,34 @@ impl Page {
     pub fn watch(self: &Arc<Self>, chat: &str) -> Watch {
         let scene = self.scenes().entry(chat.to_owned()).or_default().subscribe();
         Watch { page: Arc::clone(self), chat: chat.to_owned(), scene: Some(scene) }
+    }
+
+    /// An owner looks at the page from now on.
+    #[must_use]
+    pub fn window(self: &Arc<Self>) -> Window {
+        self.windows.fetch_add(1, Ordering::Relaxed);
+        Window(Arc::clone(self))
+    }
+
+    /// Whether an owner looks at the page.
+    #[must_use]
+    pub fn is_looked_at(&self) -> bool {
+        self.windows.load(Ordering::Relaxed) > 0
+    }
+
+    /// What rings where no window is open. The first that is hung up stays.
+    pub fn hang(&self, bell: Bell) {
+        if self.bell.set(bell).is_err() {
+            tracing::error!("a second bell was hung up, and is not rung");
+        }
+    }
+
+    /// Tells the owner elsewhere that something waits; done at once, whatever comes of it.
+    fn ring(&self, message: &Outgoing) {
+        // What takes the place of a message was told of before.
+        if let Some(bell) = self.bell.get().filter(|_| message.replaces.is_none() && !self.is_looked_at()) {
+            bell.ring(&message.destination.conversation.chat, Kind::of(message));
+        }
     }
 
     /// Whoever watched is gone: what nobody watches is forgotten, unless a reply grows there.
@@ -149,6 +197,7 @@ impl Channel for Page {
                 scene.growing = None;
             }
         });
+        self.ring(message);
         Ok(Receipt { external_id: Some(message.id.0.to_string()) })
     }
 

@@ -8,7 +8,9 @@
 
 pub mod channel;
 mod files;
+mod growing;
 pub(crate) mod hand_in;
 pub mod routes;
+mod shelf;
 pub mod stream;
 pub mod timeline;

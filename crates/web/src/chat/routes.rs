@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use crate::chat::hand_in::FILES_MAX;
 use crate::chat::timeline::{ListChats, Look, Mark, PAGE, Part, Timeline};
-use crate::chat::{files, stream};
+use crate::chat::{files, shelf, stream};
 use crate::door::visitor::{Owner, Visitor};
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
@@ -23,6 +23,8 @@ use hob_core::domain::inbound::Happening;
 const TOO_LATE: &str = "It is at work already, or the new words are none or too many: it stays as it is.";
 /// The longest id that a page may give.
 const ID_CHARS_MAX: usize = 64;
+/// The longest name of a conversation.
+pub(super) const TITLE_CHARS_MAX: usize = 80;
 
 /// The routes.
 pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
@@ -33,6 +35,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
         .routes(routes!(press))
         .routes(routes!(events))
         .merge(files::routes())
+        .merge(shelf::routes())
 }
 
 /// A conversation of the page.
@@ -40,7 +43,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
 pub(crate) struct ChatEntry {
     /// Its id.
     id: String,
-    /// How it began.
+    /// As somebody called it, or how it began.
     title: String,
     /// When somebody last wrote in it, in milliseconds since 1970.
     at: Option<i64>,
@@ -60,24 +63,35 @@ pub(crate) struct ChatList {
 pub(crate) struct From {
     /// What `next` was.
     before: Option<i64>,
+    /// Only those in whose name, or in whose messages, these words stand.
+    find: Option<String>,
 }
 
 /// The conversations that were held on the page.
-#[utoipa::path(get, path = "/api/chats", tag = "chat", params(From), responses((status = 200, body = ChatList), (status = 401, body = Problem)))]
+#[utoipa::path(get, path = "/api/chats", tag = "chat", params(From), responses((status = 200, body = ChatList), (status = 401, body = Problem), (status = 422, body = Problem)))]
 async fn chats(
     State(served): State<Arc<Served>>,
     _visitor: Visitor,
     Query(from): Query<From>,
 ) -> Result<Json<ChatList>, Refused> {
-    let all = served.router.store.read(ListChats { before: from.before.unwrap_or(i64::MAX) }).await?;
+    let words = from.find.map(|words| words.trim().to_owned()).filter(|words| !words.is_empty());
+    if words.as_ref().is_some_and(|words| words.chars().count() > TITLE_CHARS_MAX) {
+        return Err(Refused::Bad(format!("at most {TITLE_CHARS_MAX} characters are looked for")));
+    }
+    let all = served.router.store.read(ListChats { before: from.before.unwrap_or(i64::MAX), words }).await?;
     let full = i64::try_from(all.len()).is_ok_and(|count| count >= PAGE);
     let next = all.last().filter(|_| full).map(|last| last.session.0);
     let entry = |chat: hob_store::web_chat::Chat| ChatEntry {
         id: chat.key.strip_prefix("web:").unwrap_or(&chat.key).to_owned(),
-        title: chat.began_with.unwrap_or_default().lines().next().unwrap_or_default().chars().take(80).collect(),
+        title: chat.title.unwrap_or_else(|| first_words(&chat.began_with.unwrap_or_default())),
         at: chat.at,
     };
     Ok(Json(ChatList { chats: all.into_iter().map(entry).collect(), next }))
+}
+
+/// How a conversation is called that nobody has named: its first line.
+fn first_words(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(TITLE_CHARS_MAX).collect()
 }
 
 /// Which part of a conversation is wanted.

@@ -12,8 +12,10 @@ use futures::{Stream, stream};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::chat::channel::Watch;
+use crate::chat::channel::{Watch, Window};
+use crate::chat::growing::{self, Told};
 use crate::chat::timeline::{Look, Mark, Message, OpenRun, Part, Timeline};
+use crate::door::PageRole;
 use crate::door::visitor::Visitor;
 use crate::served::Served;
 use hob_core::domain::ids::RunId;
@@ -34,17 +36,6 @@ pub struct StateEvent {
     pub open: Vec<OpenRun>,
 }
 
-/// More of a reply that is being written.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct GrowingEvent {
-    /// Whose reply.
-    pub run: i64,
-    /// How much of it was told before, in UTF-16 units; zero: it begins anew.
-    pub at: usize,
-    /// What comes then.
-    pub text: String,
-}
-
 /// Watches a conversation for one browser.
 struct Watching {
     served: Arc<Served>,
@@ -55,8 +46,10 @@ struct Watching {
     scene: Watch,
     mark: Mark,
     open: Option<Vec<OpenRun>>,
-    told: Option<(RunId, Arc<str>)>,
+    told: Option<Told>,
     is_first: bool,
+    /// The owner looks: nobody need be told of it elsewhere.
+    _window: Option<Window>,
 }
 
 /// What a visitor is told from `mark` on, until Hob stops or they are not let in any more.
@@ -66,7 +59,21 @@ pub(super) fn watch(
     (chat, mark): (String, Mark),
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let (scene, let_in) = (served.page.watch(&chat), Instant::now());
-    let watching = Watching { served, visitor, let_in, chat, scene, mark, open: None, told: None, is_first: true };
+    // A program that listens is nobody who looks.
+    let looks = visitor.role == PageRole::Owner && visitor.visit.is_some();
+    let window = looks.then(|| served.page.window());
+    let watching = Watching {
+        served,
+        visitor,
+        let_in,
+        chat,
+        scene,
+        mark,
+        open: None,
+        told: None,
+        is_first: true,
+        _window: window,
+    };
     let batches = stream::unfold(watching, |mut watching| async move {
         let events = watching.next().await?;
         Some((stream::iter(events.into_iter().map(Ok)), watching))
@@ -137,13 +144,13 @@ impl Watching {
     }
 
     fn grown(&mut self, growing: Option<(RunId, Arc<str>)>) -> Option<Event> {
-        let told = std::mem::replace(&mut self.told, growing.clone());
-        let (run, text) = growing?;
-        let before = told.filter(|(of, before)| *of == run && text.starts_with(&**before)).map(|(_, before)| before);
-        let before = before.as_deref().unwrap_or_default();
-        let more = text.get(before.len()..).filter(|more| !more.is_empty())?;
-        let at = before.encode_utf16().count();
-        event("growing", &GrowingEvent { run: run.0, at, text: more.to_owned() })
+        let Some(growing) = growing else {
+            self.told = None;
+            return None;
+        };
+        let (told, more) = growing::more(self.told.take(), growing);
+        self.told = Some(told);
+        event("growing", &more?)
     }
 }
 

@@ -7,8 +7,8 @@ use crate::chat::channel::conversation;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::outgoing::Choice;
 use hob_store::error::StoreError;
-use hob_store::web_chat::{self, Answered, Attached, Between, Chat, Open, Said};
-use hob_store::{Statement, Tx, sessions};
+use hob_store::web_chat::{self, Answered, Attached, Between, Chat, Open, Place, Said, Wanted};
+use hob_store::{Statement, Tx};
 
 /// So many messages are shown at once.
 pub const PAGE: i64 = 50;
@@ -209,21 +209,24 @@ impl Statement for Look {
 
     async fn run(&self, tx: &mut Tx) -> Result<Timeline, StoreError> {
         let key = conversation(&self.chat).session_key();
-        match sessions::find_by_key(tx, &key.0).await? {
-            Some(session) => self.of(tx, session.id).await,
+        match web_chat::place(tx, &key.0).await? {
+            Some(place) => self.of(tx, place).await,
             None => Ok(Timeline::default()),
         }
     }
 }
 
 impl Look {
-    async fn of(&self, tx: &mut Tx, session: SessionId) -> Result<Timeline, StoreError> {
+    async fn of(&self, tx: &mut Tx, place: Place) -> Result<Timeline, StoreError> {
+        let Place { session, said_upto, answered_upto } = place;
         let whole = (Mark::default(), Mark { said: i64::MAX, answered: i64::MAX });
         let (after, before) = match self.part {
             Part::Newest => whole,
             Part::After(mark) => (mark, whole.1),
             Part::Before(mark) => (whole.0, mark),
         };
+        // What was deleted is shown to nobody, wherever they begin.
+        let after = Mark { said: after.said.max(said_upto), answered: after.answered.max(answered_upto) };
         let between = |after, before| Between { after, before, limit: PAGE };
         let said = web_chat::said(tx, session, between(after.said, before.said)).await?;
         let answered = web_chat::answered(tx, session, between(after.answered, before.answered)).await?;
@@ -285,6 +288,8 @@ fn together(
 pub struct ListChats {
     /// Below this session.
     pub before: i64,
+    /// Those with these words; none: all.
+    pub words: Option<String>,
 }
 
 #[async_trait]
@@ -292,6 +297,6 @@ impl Statement for ListChats {
     type Output = Vec<Chat>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Chat>, StoreError> {
-        web_chat::chats(tx, self.before, PAGE).await
+        web_chat::chats(tx, Wanted { before: self.before, words: self.words.as_deref(), limit: PAGE }).await
     }
 }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use hob_agent::machine::effect::Purpose;
+use hob_agent::replay::story::{Step, story};
 use hob_agent::replay::tree::{Ask, AskOutcome, Call, Cycle, Remark, Tree};
 use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
@@ -128,12 +129,34 @@ pub(crate) struct TreeShown {
     agents: Vec<i64>,
     /// What happened before the first cycle.
     before: Vec<RemarkShown>,
+    /// What was done, in a few words each: the newest.
+    story: Vec<StepShown>,
     /// How many cycles there are.
     cycle_count: usize,
     /// Some of them, in order: the newest, or what was asked for.
     cycles: Vec<CycleShown>,
     /// Where the journal cannot be read any further.
     unreadable: Option<AtEvent>,
+}
+
+/// One thing that a run did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub(crate) struct StepShown {
+    /// In which cycle, from 1.
+    cycle: u32,
+    /// What.
+    words: String,
+    /// So many times, one after another.
+    times: u32,
+    /// It failed, or was not let through.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    failed: bool,
+}
+
+impl From<Step> for StepShown {
+    fn from(Step { cycle, words, times, failed }: Step) -> Self {
+        Self { cycle, words, times, failed }
+    }
 }
 
 /// One turn of the loop.
@@ -247,6 +270,7 @@ impl TreeShown {
             taint: sources(&tree.taint),
             agents: tree.agents.iter().map(|run| run.0).collect(),
             before: tree.before.iter().map(|remark| RemarkShown::of(remark, Size::Cut)).collect(),
+            story: story(tree).into_iter().map(StepShown::from).collect(),
             cycle_count: count,
             cycles: cycles.iter().map(|cycle| CycleShown::of(cycle, Size::Cut)).collect(),
             unreadable: tree.unreadable.clone().map(|(seq, what)| AtEvent { seq, what }),

@@ -1,6 +1,5 @@
 //! What is under way: at most one model call, and the tools of one batch. Dropping it stops it.
 
-mod doing;
 mod live;
 pub(super) mod tool;
 
@@ -14,6 +13,7 @@ use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 use tracing::Instrument;
 
+use crate::doing;
 use crate::driver::assess::Look;
 use crate::driver::metered::{Stages, ToolCallMeter, tool_span};
 use crate::driver::perform::live::Live;

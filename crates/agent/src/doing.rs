@@ -1,25 +1,25 @@
-//! What a run does, in words for whoever watches it. Pure.
+//! What a run does and has done, in words for whoever watches it. Pure.
 
 use serde_json::Value;
 
 use hob_core::policy::redact::redact;
 use hob_model::message::ToolCall;
 
-/// What tools are named after, as something that is being done.
-const VERBS: &[(&str, &str)] = &[
-    ("read", "reading"),
-    ("write", "writing"),
-    ("edit", "editing"),
-    ("delete", "deleting"),
-    ("move", "moving"),
-    ("list", "listing"),
-    ("search", "searching"),
-    ("fetch", "fetching"),
-    ("remember", "remembering"),
-    ("recall", "recalling"),
-    ("forget", "forgetting"),
-    ("send", "sending"),
-    ("run", "running"),
+/// What tools are named after: as something that is being done, and that was done.
+const VERBS: &[(&str, &str, &str)] = &[
+    ("read", "reading", "looked at"),
+    ("write", "writing", "wrote"),
+    ("edit", "editing", "changed"),
+    ("delete", "deleting", "deleted"),
+    ("move", "moving", "moved"),
+    ("list", "listing", "listed"),
+    ("search", "searching", "searched for"),
+    ("fetch", "fetching", "looked at"),
+    ("remember", "remembering", "remembered"),
+    ("recall", "recalling", "recalled"),
+    ("forget", "forgetting", "forgot"),
+    ("send", "sending", "sent"),
+    ("run", "running", "ran"),
 ];
 /// The arguments that tell what it is done to; the first that is there.
 const SUBJECTS: &[&str] = &["path", "url", "query", "command", "key", "name", "title"];
@@ -27,24 +27,36 @@ const SUBJECTS: &[&str] = &["path", "url", "query", "command", "key", "name", "t
 const SUBJECT_CHARS_MAX: usize = 60;
 
 /// A model is asked.
-pub(super) fn asking(label: &str) -> String {
+pub(crate) fn asking(label: &str) -> String {
     let model = label.split_once('/').map_or(label, |(_, model)| model);
     format!("asking {model}")
 }
 
 /// A tool is called.
-pub(super) fn calling(call: &ToolCall) -> String {
-    let words: Vec<&str> = call.name.split('_').collect();
-    let is_verb = |word: &&str| VERBS.iter().find(|(verb, _)| verb == word);
-    let done = words.iter().find_map(is_verb).map(|(verb, doing)| (*verb, *doing));
-    match (done, subject(&call.arguments)) {
-        (Some((_, doing)), Some(subject)) => format!("{doing} {subject}"),
-        (Some((verb, doing)), None) => {
+pub(crate) fn calling(call: &ToolCall) -> String {
+    told((&call.name, &call.arguments), |verb| verb.map_or("using", |(_, doing, _)| doing))
+}
+
+/// A tool was called.
+pub(crate) fn called(name: &str, arguments: &str) -> String {
+    told((name, arguments), |verb| verb.map_or("used", |(_, _, done)| done))
+}
+
+type Verb = (&'static str, &'static str, &'static str);
+
+/// A call, with the word for what was done.
+fn told((name, arguments): (&str, &str), word: impl FnOnce(Option<Verb>) -> &'static str) -> String {
+    let words: Vec<&str> = name.split('_').collect();
+    let found = words.iter().find_map(|word| VERBS.iter().find(|(verb, _, _)| verb == word)).copied();
+    let doing = word(found);
+    match (found, subject(arguments)) {
+        (Some(_), Some(subject)) => format!("{doing} {subject}"),
+        (Some((verb, _, _)), None) => {
             let rest = words.iter().filter(|word| **word != verb).fold(String::new(), |rest, word| rest + " " + word);
             format!("{doing}{rest}")
         }
-        (None, Some(subject)) => format!("using {}: {subject}", words.join(" ")),
-        (None, None) => format!("using {}", words.join(" ")),
+        (None, Some(subject)) => format!("{doing} {}: {subject}", words.join(" ")),
+        (None, None) => format!("{doing} {}", words.join(" ")),
     }
 }
 
@@ -77,6 +89,9 @@ mod tests {
             let call = ToolCall { id: CallId::new(0, 0), name: name.to_owned(), arguments: arguments.to_owned() };
             assert_eq!(calling(&call), expected, "{name}");
         }
+        assert_eq!(called("read_file", r#"{"path":"list.md"}"#), "looked at list.md");
+        assert_eq!(called("list_files", "{}"), "listed files");
+        assert_eq!(called("terminal", r#"{"command":"ls"}"#), "used terminal: ls");
         let long = subject(&format!(r#"{{"path":"{}"}}"#, "ä".repeat(70))).unwrap();
         assert_eq!(long, "ä".repeat(60) + "…");
         assert_eq!(asking("openai/gpt-6-luna"), "asking gpt-6-luna");

@@ -1,0 +1,143 @@
+//! What an owner does with a conversation as a whole: gives it a name, or has it deleted.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::chat::channel::conversation;
+use crate::chat::routes::{TITLE_CHARS_MAX, named};
+use crate::door::visitor::Owner;
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::ids::SessionId;
+use hob_store::error::StoreError;
+use hob_store::web_chat::{self, Place};
+use hob_store::{Statement, Tx, sessions};
+
+/// Why a conversation is not deleted now.
+const AT_WORK: &str = "Something in it is at work or waits its turn: stop it, then delete the conversation.";
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
+    OpenApiRouter::new().routes(routes!(rename, delete))
+}
+
+/// Finds a conversation, and whether something in it is not over.
+struct Find {
+    chat: String,
+}
+
+#[async_trait]
+impl Statement for Find {
+    type Output = Option<(Place, bool)>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let Some(place) = web_chat::place(tx, &conversation(&self.chat).session_key().0).await? else {
+            return Ok(None);
+        };
+        let is_open = !web_chat::open(tx, place.session).await?.is_empty();
+        Ok(Some((place, is_open)))
+    }
+}
+
+/// Gives a conversation a name, or takes it away.
+struct Rename {
+    session: SessionId,
+    title: Option<String>,
+}
+
+#[async_trait]
+impl Statement for Rename {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        web_chat::rename(tx, self.session, self.title.as_deref()).await
+    }
+}
+
+/// The last step of a deletion: nothing of it is shown any more, and what is said there next begins afresh. False: somebody has
+/// said something meanwhile.
+struct Close {
+    session: SessionId,
+}
+
+#[async_trait]
+impl Statement for Close {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        if !web_chat::open(tx, self.session).await?.is_empty() {
+            return Ok(false);
+        }
+        web_chat::close(tx, self.session).await?;
+        sessions::start_afresh(tx, self.session).await?;
+        Ok(true)
+    }
+}
+
+impl Served {
+    async fn place(&self, chat: String) -> Result<(Place, bool), Refused> {
+        let found = self.router.store.read(Find { chat: named(chat)? }).await?;
+        found.ok_or(Refused::NotFound("conversation"))
+    }
+}
+
+/// A name for a conversation.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub(super) struct Title {
+    /// At most 80 characters; none, or empty: it is called by how it began.
+    title: Option<String>,
+}
+
+/// Calls a conversation so.
+#[utoipa::path(put, path = "/api/chats/{chat}", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), request_body = Title,
+    responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+async fn rename(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(chat): Path<String>,
+    Json(Title { title }): Json<Title>,
+) -> Result<StatusCode, Refused> {
+    let words = title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
+    let title = words.filter(|title| !title.is_empty());
+    if title.as_ref().is_some_and(|title| title.chars().count() > TITLE_CHARS_MAX) {
+        return Err(Refused::Bad(format!("a name has at most {TITLE_CHARS_MAX} characters")));
+    }
+    let (place, _) = served.place(chat).await?;
+    served.router.store.write(Rename { session: place.session, title }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What became of a deletion.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Deleted {
+    /// A run still works with some of the words: from its record they go when it is over.
+    later: bool,
+}
+
+/// Deletes a conversation for good: what was said in it, what is remembered of that, and its runs' records.
+#[utoipa::path(delete, path = "/api/chats/{chat}", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")),
+    responses((status = 200, body = Deleted), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
+async fn delete(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(chat): Path<String>,
+) -> Result<Json<Deleted>, Refused> {
+    let (place, is_open) = served.place(chat.clone()).await?;
+    let at_work = || Refused::Conflict(AT_WORK.to_owned());
+    if is_open {
+        return Err(at_work());
+    }
+    let later = served.router.forget_talk(place.session).await?;
+    if !served.router.store.write(Close { session: place.session }).await? {
+        return Err(at_work());
+    }
+    served.page.changed(&chat);
+    Ok(Json(Deleted { later }))
+}
