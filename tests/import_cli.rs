@@ -104,7 +104,28 @@ async fn openclaw_is_shown_first_and_nothing_is_changed() {
     let before = everything(home.path());
     let shown = import(&home, &["openclaw"]).await;
     assert_eq!(everything(home.path()), before);
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r"
+    From openclaw (HOME/.openclaw):
+
+      memory      4 entries, 3 of them dated, the first 2026-03-03
+      skill       tea, off until you enable it
+      persona     openclaw: 1802 characters from SOUL.md; `/persona openclaw` takes it
+      model       anthropic, claude-opus-5
+      people      discord: 80351110224678912
+      people      telegram: 123456789, 55
+      MCP server  notes: npx -y @modelcontextprotocol/server-memory
+      MCP server  web: https://mcp.example.org/mcp
+      schedule    morning: 30 8 * * 1-5 (Europe/Berlin)
+      schedule    water: every 120 minutes
+      schedule    dentist: 2031-01-01 08:00
+
+    Not taken:
+      keys of model providers: are in openclaw's own keeping; give Hob a key by `hob init`, or in the environment
+      conversations: are the other program's own; what it kept of them as memory is taken
+      discord.bot_token, telegram.bot_token, MEMORY_FILE_PATH of the MCP server notes, the token of the MCP server web: may be secret; --secrets takes such things as well
+
+    Nothing was changed. hob import openclaw HOME/.openclaw --apply --house (or --person NAME) does it.
+    ");
 }
 
 #[tokio::test]
@@ -135,9 +156,31 @@ async fn secrets_are_taken_when_that_is_asked_for_also_later() {
 #[tokio::test]
 async fn nanobot_moves_in_and_twice_is_once() {
     let home = home("nanobot").await;
-    insta::assert_snapshot!(import(&home, &["nanobot"]).await, @"");
+    insta::assert_snapshot!(import(&home, &["nanobot"]).await, @r"
+    From nanobot (HOME/.nanobot):
+
+      memory      3 entries, 2 of them dated, the first 2026-11-25
+      skill       bins, off until you enable it
+      persona     nanobot: 405 characters from SOUL.md; `/persona nanobot` takes it
+      model       openrouter, anthropic/claude-opus-4-5
+      people      telegram: 123456789
+      MCP server  notes: npx -y @modelcontextprotocol/server-memory
+      schedule    morning: 30 8 * * 1-5 (Europe/Berlin)
+      schedule    water: every 120 minutes
+      schedule    dentist: 2031-01-01 00:00
+
+    Not taken:
+      `*` on telegram: lets everybody in; Hob is closed by default, and `/pair` lets people in one by one
+      the channel whatsapp: Hob does not speak there
+      the MCP server old: speaks SSE, which MCP has given up; ask it for streamable HTTP
+      conversations: are the other program's own; what it kept of them as memory is taken
+      telegram.bot_token, the model's key, MEMORY_FILE_PATH of the MCP server notes: may be secret; --secrets takes such things as well
+
+    Nothing was changed. hob import nanobot HOME/.nanobot --apply --house (or --person NAME) does it.
+    ");
     twice_is_once(&home, &["nanobot"]).await;
-    insta::assert_snapshot!(config(&home), @"");
+    let remembered = ran(&home, &["memory", "export"]).await.unwrap();
+    assert!(remembered.contains("Ada lives in Bremen.") && remembered.contains("2026-11-25T06:17:00Z"), "{remembered}");
 }
 
 #[tokio::test]

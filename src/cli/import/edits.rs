@@ -176,7 +176,13 @@ fn server(server: &Server, config: &Table) -> Step {
         });
         missing.collect()
     };
-    let kept = [kept("env", &server.env), kept("headers", &server.headers)].concat();
+    let bearer = server.bearer.iter().filter(|_| there.and_then(|there| there.get("bearer")).is_none());
+    let bearer = bearer.map(|secret| Kept {
+        key: key("bearer"),
+        file: format!("mcp-{}-bearer", server.name),
+        secret: secret.clone(),
+    });
+    let kept = [kept("env", &server.env), bearer.collect(), kept("headers", &server.headers)].concat();
     let told =
         if server.command.is_empty() { server.url.clone().unwrap_or_default() } else { server.command.join(" ") };
     let standing = same(there.is_some(), is_same);

@@ -27,6 +27,7 @@ use crate::cli::import::read::{Here, text};
 use crate::cli::init::find;
 use crate::cli::init::save::Draft;
 use crate::cli::{runtime, show};
+use hob_config::change::Edit;
 use hob_config::environment::Environment;
 use hob_config::load::usual_place;
 use hob_core::domain::clock::{Clock as _, SystemClock};
@@ -186,7 +187,7 @@ pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::
         }
         let table = found.text.expose().parse()?;
         let known = apply::Known::read(&draft, &plan).await?;
-        let steps = settable(steps(&plan, &table), &draft, &mut plan.left)?;
+        let steps = settable(steps(&plan, &table), &draft, &mut plan.left);
         let done = if arguments.apply {
             let whose = apply::whose(arguments.house, arguments.person.as_deref(), &known, &plan)?;
             apply::apply(&mut draft, (&plan, &steps), &known, whose).await?
@@ -213,18 +214,28 @@ async fn read_folder(program: Program, dir: &Path, environment: &Environment) ->
     Foreign::read(program, dir, said.filter(|path| path.is_absolute() && path.is_dir())).await
 }
 
-/// The steps that the config's check accepts; one that it refuses is left, with its reason.
-fn settable(steps: Vec<Step>, draft: &Draft, left: &mut Vec<Left>) -> anyhow::Result<Vec<Step>> {
-    let mut fine = Vec::new();
+/// The steps that the config's check accepts, each on top of those before it; one that it refuses is left, with its reason.
+fn settable(steps: Vec<Step>, draft: &Draft, left: &mut Vec<Left>) -> Vec<Step> {
+    let (mut fine, mut so_far) = (Vec::new(), draft.clone());
     for step in steps {
-        match draft.with(&step.edits) {
-            Err(error) if step.standing == Standing::New => {
-                left.push(Left::new(format!("{} {}", step.what, step.told), format!("Hob refuses it: {error}")));
+        if step.standing != Standing::New {
+            fine.push(step);
+            continue;
+        }
+        let kept = step.kept.iter().map(|kept| Edit::set_value(&kept.key, kept.secret.expose()));
+        let edits: Vec<Edit> = step.edits.iter().cloned().chain(kept).collect();
+        match so_far.with(&edits) {
+            Ok(next) => {
+                so_far = next;
+                fine.push(step);
             }
-            _ => fine.push(step),
+            Err(error) => {
+                let why = error.to_string().lines().last().unwrap_or_default().to_owned();
+                left.push(Left::new(format!("{} {}", step.what, step.told), format!("Hob refuses it: {why}")));
+            }
         }
     }
-    Ok(fine)
+    fine
 }
 
 /// What would come, and what would not. A name of somebody else's might do something to the terminal.

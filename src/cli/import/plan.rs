@@ -134,7 +134,9 @@ pub(super) struct Server {
     pub(super) working_dir: Option<String>,
     /// What the program finds in its environment.
     pub(super) env: Vec<(String, Secret)>,
-    /// What is sent to the address.
+    /// The token that is sent to the address.
+    pub(super) bearer: Option<Secret>,
+    /// What else is sent there.
     pub(super) headers: Vec<(String, Secret)>,
 }
 
@@ -192,7 +194,8 @@ impl ImportPlan {
         }
         for server in &mut self.servers {
             let name = server.name.clone();
-            let both = server.env.drain(..).chain(server.headers.drain(..));
+            let bearer = server.bearer.take().map(|token| ("the token".to_owned(), token));
+            let both = server.env.drain(..).chain(bearer).chain(server.headers.drain(..));
             names.extend(both.map(|(key, _)| format!("{key} of the MCP server {name}")));
         }
         if !names.is_empty() {
@@ -207,7 +210,7 @@ impl ImportPlan {
         let oldest = dated.clone().map(|entry| entry.at).min();
         let since = oldest.map(|at| format!(", {} of them dated, the first {}", dated.count(), day(at)));
         let known = self.memories.len().saturating_sub(new);
-        let known = if known > 0 { format!("; {known} there already") } else { String::new() };
+        let known = if known > 0 && new > 0 { format!("; {known} there already") } else { String::new() };
         format!("{} entries{}{known}", self.memories.len(), since.unwrap_or_default())
     }
 }

@@ -151,13 +151,17 @@ pub(super) fn server(plan: &mut ImportPlan, name: &str, value: &Value) {
         return;
     }
     let command = command.map(|first| [vec![first.to_owned()], arguments(value)].concat()).unwrap_or_default();
+    let (named, headers): (Vec<_>, Vec<_>) =
+        pairs(value.pointer("/headers")).into_iter().partition(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    let token = |(_, said): &(String, Secret)| Some(Secret::new(said.expose().strip_prefix("Bearer ")?.to_owned()));
     plan.servers.push(Server {
         name: name.to_owned(),
         command,
         url: url.map(str::to_owned),
         working_dir: text(value, "/cwd").filter(|dir| dir.starts_with('/')).map(str::to_owned),
         env: pairs(value.pointer("/env")),
-        headers: pairs(value.pointer("/headers")),
+        bearer: named.iter().find_map(token),
+        headers,
     });
 }
 

@@ -5,11 +5,12 @@
 use jiff::civil::Date;
 
 /// What the other programs write into an empty file themselves.
-const OWN_WORDS: [&str; 4] = [
+const OWN_WORDS: [&str; 5] = [
     "This file stores important information that should persist across sessions.",
     "Information about the user to help personalize interactions.",
     "Begin each directive with an imperative such as",
     "Record the observation date and either",
+    "Replace the example below with a real directive",
 ];
 /// Behind this heading openclaw keeps what it knows of its person; before it, only how that is written.
 const DIRECTIVES: &str = "## Directives";
@@ -108,10 +109,10 @@ fn observed(comment: &str) -> Option<Date> {
 /// Whether somebody has written it, rather than the form.
 fn says_something(text: &str) -> bool {
     let own = OWN_WORDS.iter().any(|own| text.starts_with(own));
-    let value = text.split_once(":** ").or_else(|| text.split_once("**: ")).map_or(text, |(_, value)| value).trim();
+    let value = text.split_once(":**").or_else(|| text.split_once("**:")).map_or(text, |(_, value)| value).trim();
     let is_form = value.starts_with('(') && value.ends_with(')') || value.starts_with('_') && value.ends_with('_');
     let is_note = value.starts_with('*') && value.ends_with('*') && !value.starts_with("**");
-    let is_empty = value.is_empty() || value.ends_with(":**") || value.ends_with("**:") || value.starts_with("[ ]");
+    let is_empty = value.is_empty() || value.starts_with("[ ]");
     let is_link = value.starts_with('[') && value.contains("](/");
     let is_sample = value.ends_with("...") && value.len() < 16;
     !(own || is_form || is_note || is_empty || is_sample || is_link) && text.chars().count() <= ENTRY_CHARS_MAX
