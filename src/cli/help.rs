@@ -24,6 +24,7 @@ const PAGES: &[(&str, &str)] = &[
     ("doctor", include_str!("../../docs/doctor.md")),
     ("email", include_str!("../../docs/email.md")),
     ("files", include_str!("../../docs/files.md")),
+    ("import", include_str!("../../docs/import.md")),
     ("invariants", include_str!("../../docs/invariants.md")),
     ("limits", include_str!("../../docs/limits.md")),
     ("mcp", include_str!("../../docs/mcp.md")),

@@ -135,7 +135,7 @@ async fn scopes(reader: &mut Reader, person: Option<&str>) -> anyhow::Result<Vec
     }
 }
 
-async fn person_named(reader: &mut Reader, name: &str) -> anyhow::Result<Scope> {
+pub(super) async fn person_named(reader: &mut Reader, name: &str) -> anyhow::Result<Scope> {
     match reader.read(look::Named { name: name.to_owned() }).await?.as_slice() {
         [user] => Ok(Scope::Person(*user)),
         [] => bail!("nobody called {name} has talked with Hob; `hob memory stats` shows who has"),

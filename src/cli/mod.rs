@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod exit;
 pub mod health;
 pub mod help;
+pub mod import;
 pub mod init;
 pub mod mcp;
 pub mod memory;
@@ -44,6 +45,7 @@ use crate::cli::config::ConfigCommand;
 use crate::cli::doctor::DoctorArguments;
 use crate::cli::health::HealthArguments;
 use crate::cli::help::HelpArguments;
+use crate::cli::import::ImportArguments;
 use crate::cli::init::arguments::InitArguments;
 use crate::cli::mcp::McpCommand;
 use crate::cli::memory::MemoryCommand;
@@ -85,6 +87,8 @@ pub struct Arguments {
 pub enum Command {
     /// Set Hob up, step by step: model, channels, service
     Init(Box<InitArguments>),
+    /// Move in with what openclaw, hermes or nanobot has kept; it is shown first
+    Import(ImportArguments),
     /// Chat with Hob in this terminal; from a pipe, each line is a message
     Chat(ChatArguments),
     /// Ask one question, and print the answer
@@ -217,6 +221,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
     let named = arguments.config.as_deref();
     match arguments.command {
         Command::Init(what) => init::run(&what, named),
+        Command::Import(what) => import::run(&what, named),
         Command::Chat(what) => chat::run(what, base(named)?),
         Command::Ask(what) => ask::run(&what, base(named)?),
         Command::Run => run::run(base(named)?),

@@ -17,6 +17,7 @@ pub mod error;
 pub mod facts;
 pub mod files;
 pub mod footprint;
+pub mod foreign;
 pub mod forgetting;
 pub mod grants;
 pub mod groups;

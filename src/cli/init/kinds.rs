@@ -6,15 +6,15 @@ use hob_model::discover::preset::Preset;
 
 /// A kind of provider.
 #[derive(Debug)]
-pub(super) struct Kind {
+pub(in crate::cli) struct Kind {
     /// In the config.
-    pub(super) kind: ProviderKind,
+    pub(in crate::cli) kind: ProviderKind,
     /// There, as text.
-    pub(super) name: &'static str,
+    pub(in crate::cli) name: &'static str,
     /// For people.
-    pub(super) title: &'static str,
+    pub(in crate::cli) title: &'static str,
     /// Where its keys are made; none: it needs none.
-    pub(super) keys: Option<&'static str>,
+    pub(in crate::cli) keys: Option<&'static str>,
 }
 
 const fn kind_of(kind: ProviderKind, name: &'static str, title: &'static str, keys: Option<&'static str>) -> Kind {
@@ -22,7 +22,7 @@ const fn kind_of(kind: ProviderKind, name: &'static str, title: &'static str, ke
 }
 
 /// All of them, in the order in which they are offered.
-pub(super) const KINDS: [Kind; 15] = [
+pub(in crate::cli) const KINDS: [Kind; 15] = [
     kind_of(ProviderKind::Openai, "openai", "OpenAI", Some("https://platform.openai.com/api-keys")),
     kind_of(ProviderKind::Anthropic, "anthropic", "Anthropic", Some("https://console.anthropic.com/settings/keys")),
     kind_of(ProviderKind::Gemini, "gemini", "Google Gemini", Some("https://aistudio.google.com/apikey")),
@@ -42,22 +42,22 @@ pub(super) const KINDS: [Kind; 15] = [
 
 impl Kind {
     /// Of this name in the config.
-    pub(super) fn named(name: &str) -> Option<&'static Self> {
+    pub(in crate::cli) fn named(name: &str) -> Option<&'static Self> {
         KINDS.iter().find(|kind| kind.name == name)
     }
 
     /// Of this kind in the config.
-    pub(super) fn of(kind: ProviderKind) -> Option<&'static Self> {
+    pub(in crate::cli) fn of(kind: ProviderKind) -> Option<&'static Self> {
         KINDS.iter().find(|known| known.kind == kind)
     }
 
     /// What is usual for it.
-    pub(super) fn preset(&self) -> Option<&'static Preset> {
+    pub(in crate::cli) fn preset(&self) -> Option<&'static Preset> {
         Preset::of(kind(self.kind))
     }
 
     /// Where its key is looked for in the environment.
-    pub(super) fn variable(&self) -> Option<&'static str> {
+    pub(in crate::cli) fn variable(&self) -> Option<&'static str> {
         self.preset()?.key_variable
     }
 }

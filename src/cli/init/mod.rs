@@ -10,10 +10,10 @@ mod desk;
 mod flow;
 mod guides;
 mod keep;
-mod kinds;
+pub(super) mod kinds;
 mod machine;
 mod model;
-mod save;
+pub(super) mod save;
 mod screen;
 #[cfg(test)]
 mod tests;
@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use crate::cli::import::Program;
 use crate::cli::init::arguments::InitArguments;
 use crate::cli::init::asker::{Asker, Halt, choose, text};
 use crate::cli::init::desk::Desk;
@@ -79,6 +80,12 @@ fn interactive(
     };
     let verb = if is_new { "The config will be" } else { "Your config is" };
     screen.tell(&format!("{verb} {}.", path.display()));
+    for (program, dir) in Program::at_home(env) {
+        let (name, dir) = (program.name(), dir.display());
+        screen.tell(&format!(
+            "{name} was here before ({dir}): `hob import {name}` shows what Hob would take over from it."
+        ));
+    }
     let draft = Draft::new(&path, found.text.expose(), env).map_err(anyhow::Error::from)?;
     let progress = Progress::read(&draft.data_dir()?);
     let given = arguments.given.clone();
@@ -86,15 +93,15 @@ fn interactive(
 }
 
 /// The config that is taken up, or is to be made.
-struct Place {
+pub(super) struct Place {
     /// None: it is not decided.
-    path: Option<PathBuf>,
+    pub(super) path: Option<PathBuf>,
     is_there: bool,
-    text: Secret,
+    pub(super) text: Secret,
 }
 
 /// What is there, as every other command would find it.
-fn find(named: Option<&Path>, env: &Environment) -> anyhow::Result<Place> {
+pub(super) fn find(named: Option<&Path>, env: &Environment) -> anyhow::Result<Place> {
     match load(named, env) {
         Ok(loaded) => {
             let path = loaded.path.map(std::path::absolute).transpose()?;

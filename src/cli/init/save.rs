@@ -33,15 +33,15 @@ const PROGRESS: &str = "setup.json";
 
 /// The config as it is, with what is known of the environment.
 #[derive(Debug, Clone)]
-pub(super) struct Draft {
+pub(in crate::cli) struct Draft {
     /// The file, which need not exist yet.
-    pub(super) path: PathBuf,
+    pub(in crate::cli) path: PathBuf,
     /// Its text; empty: there is none.
     text: Secret,
     /// What it says.
-    pub(super) config: Config,
+    pub(in crate::cli) config: Config,
     /// What `${…}` in it means. Variables that are to be set later are in it.
-    pub(super) env: Environment,
+    pub(in crate::cli) env: Environment,
 }
 
 impl Draft {
@@ -49,7 +49,7 @@ impl Draft {
     ///
     /// # Errors
     /// When the text is no good config.
-    pub(super) fn new(path: &Path, text: &str, env: &Environment) -> Result<Self, EditError> {
+    pub(in crate::cli) fn new(path: &Path, text: &str, env: &Environment) -> Result<Self, EditError> {
         let (text, config) = tried((path, text), &[], env)?;
         Ok(Self { path: path.to_owned(), text: Secret::new(text), config, env: env.clone() })
     }
@@ -58,7 +58,7 @@ impl Draft {
     ///
     /// # Errors
     /// When the check refuses what comes of it.
-    pub(super) fn with(&self, edits: &[Edit]) -> Result<Self, EditError> {
+    pub(in crate::cli) fn with(&self, edits: &[Edit]) -> Result<Self, EditError> {
         let (text, config) = tried((&self.path, self.text.expose()), edits, &self.env)?;
         // toml_edit would keep it behind what is put in.
         let text = if self.text.expose().is_empty() { format!("{HEAD}{text}") } else { text };
@@ -69,12 +69,12 @@ impl Draft {
     ///
     /// # Errors
     /// When it is no good config, which was seen before.
-    pub(super) fn loaded(&self) -> Result<Loaded, Problems> {
+    pub(in crate::cli) fn loaded(&self) -> Result<Loaded, Problems> {
         load::of_text(&self.path, self.text.expose(), &self.env)
     }
 
     /// Whether the file has this section, whatever it says.
-    pub(super) fn has(&self, section: &str) -> bool {
+    pub(in crate::cli) fn has(&self, section: &str) -> bool {
         matches!(edit::get(self.text.expose(), section), Ok(Some(_)))
     }
 
@@ -82,7 +82,7 @@ impl Draft {
     ///
     /// # Errors
     /// When they cannot be made or written.
-    pub(super) fn save(&mut self, edits: &[Edit]) -> anyhow::Result<()> {
+    pub(in crate::cli) fn save(&mut self, edits: &[Edit]) -> anyhow::Result<()> {
         let after = self.with(edits)?;
         let writer = Writer::new(self.path.clone(), self.env.clone(), begins::beyond);
         let (seen, now) = (writer.look()?, SystemClock.now());
@@ -101,7 +101,7 @@ impl Draft {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn keep(&self, name: &str, secret: &Secret) -> anyhow::Result<PathBuf> {
+    pub(in crate::cli) fn keep(&self, name: &str, secret: &Secret) -> anyhow::Result<PathBuf> {
         let beside = self.path.parent().unwrap_or(Path::new("/")).join(SECRETS);
         let told = || beside.display().to_string();
         DirBuilder::new().recursive(true).mode(0o700).create(&beside).with_context(told)?;
@@ -115,7 +115,7 @@ impl Draft {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub(super) fn data_dir(&self) -> anyhow::Result<PathBuf> {
+    pub(in crate::cli) fn data_dir(&self) -> anyhow::Result<PathBuf> {
         let dir = data_dir(&self.config.state, &self.env)?;
         create_data_dir(&dir)?;
         Ok(dir)

@@ -1,0 +1,211 @@
+//! Does what a plan says: secrets into their files, skills, memory, and the config last, each whole or not at all. Killed in
+//! between, the next import does what is missing.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anyhow::bail;
+
+use crate::cli::import::edits::{Standing, Step};
+use crate::cli::import::plan::{ImportPlan, SkillFolder};
+use crate::cli::init::save::Draft;
+use crate::cli::memory::person_named;
+use crate::daemon::DATABASE;
+use hob_config::change::Edit;
+use hob_config::data_dir::data_dir;
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::memory::Scope;
+use hob_core::domain::redactor::Redactor;
+use hob_memory::transfer::export::Export;
+use hob_memory::transfer::import::Import;
+use hob_memory::transfer::line::{Line, MemoryLine, Whose};
+use hob_skill::archive::Bundle;
+use hob_skill::install;
+use hob_skill::library::{Library, Said};
+use hob_skill::shelf::{Places, Shelf};
+use hob_store::beside::Beside;
+use hob_store::reader::Reader;
+use hob_store::{Pace, Store};
+
+/// How much what another assistant remembered counts.
+const IMPORTANCE: f64 = 0.5;
+
+/// What this house has already.
+pub(super) struct Known {
+    /// What came from that program before.
+    memories: BTreeSet<String>,
+    skills: BTreeSet<String>,
+    people: Vec<String>,
+}
+
+impl Known {
+    /// Looks, and changes nothing.
+    ///
+    /// # Errors
+    /// When the database is another Hob's.
+    pub(super) async fn read(draft: &Draft, plan: &ImportPlan) -> anyhow::Result<Self> {
+        let data_dir = data_dir(&draft.config.state, &draft.env)?;
+        let database = data_dir.join(DATABASE);
+        let mut known = Self { memories: BTreeSet::new(), skills: BTreeSet::new(), people: Vec::new() };
+        if database.exists() {
+            let speaker = plan.program.name();
+            for line in Reader::open(&database).await?.read(Export).await? {
+                match line {
+                    Line::Memory(said) if said.speaker == speaker => drop(known.memories.insert(said.text)),
+                    Line::Memory(said) => known.people.extend(said.said_by.map(|who| who.name)),
+                    Line::Fact(_) | Line::Person(_) => {}
+                }
+            }
+        }
+        let places = Places::of(&data_dir, draft.config.skills.dirs.clone());
+        known.skills = Shelf::load(&places).skills.into_keys().collect();
+        known.people.sort();
+        known.people.dedup();
+        Ok(known)
+    }
+
+    /// How much of it is not remembered yet.
+    pub(super) fn new_memories(&self, plan: &ImportPlan) -> usize {
+        plan.memories.iter().filter(|entry| !self.memories.contains(&entry.text)).count()
+    }
+
+    /// Whether there is a skill of that name.
+    pub(super) fn has_skill(&self, name: &str) -> bool {
+        self.skills.contains(name)
+    }
+}
+
+/// Whose the memory becomes.
+pub(super) enum Owner {
+    House,
+    Person(String),
+    /// There is nothing to remember.
+    Nobody,
+}
+
+/// Whose the memory becomes: that is not guessed, as others in the house may see it then.
+///
+/// # Errors
+/// When it is not said.
+pub(super) fn whose(house: bool, person: Option<&str>, known: &Known, plan: &ImportPlan) -> anyhow::Result<Owner> {
+    match person {
+        Some(name) => Ok(Owner::Person(name.to_owned())),
+        None if house => Ok(Owner::House),
+        None if known.new_memories(plan) == 0 => Ok(Owner::Nobody),
+        None => {
+            let names = if known.people.is_empty() { String::new() } else { format!(" ({})", known.people.join(", ")) };
+            bail!(
+                "nothing was changed: say whose the memory becomes, with --person NAME for somebody who talks with Hob{names}, \
+                 or --house for everybody in the house"
+            )
+        }
+    }
+}
+
+/// Does it, and says what was done.
+///
+/// # Errors
+/// When something cannot be written. What came before it is done.
+pub(super) async fn apply(
+    draft: &mut Draft,
+    (plan, steps): (&ImportPlan, &[Step]),
+    known: &Known,
+    whose: Owner,
+) -> anyhow::Result<String> {
+    let database = draft.data_dir()?.join(DATABASE);
+    if database.exists() {
+        // One of another Hob is left as it is.
+        Reader::open(&database).await?;
+    }
+    let store = Store::open(&database, Pace::Threaded).await?;
+    let skilled = skills(&store, draft, &plan.skills).await;
+    store.close().await;
+    let (installed, refused) = skilled?;
+    let remembered = remember(&database, plan, known, whose).await?;
+    let mut edits = Vec::new();
+    for step in steps.iter().filter(|step| step.standing == Standing::New) {
+        edits.extend(step.edits.iter().cloned());
+        for kept in &step.kept {
+            let file = draft.keep(&kept.file, &kept.secret)?;
+            edits.push(Edit::set_value(&kept.key, format!("file:{}", file.display())));
+        }
+    }
+    let count = steps.iter().filter(|step| step.standing == Standing::New).count();
+    if !edits.is_empty() {
+        draft.save(&edits)?;
+    }
+    let refused: String = refused.iter().map(|(name, why)| format!("The skill {name} was refused: {why}\n")).collect();
+    if installed + remembered + count == 0 {
+        return Ok(format!("\n{refused}Nothing was changed: all of it is there already.\n"));
+    }
+    Ok(format!(
+        "\n{refused}Done: {remembered} memories, {installed} skills, {count} settings in {}.\n\
+         Stop the other program before Hob answers in its place: a bot has one reader. `hob doctor` says what is missing.\n",
+        draft.path.display()
+    ))
+}
+
+/// How many were installed, and which were refused, with why.
+async fn skills(
+    store: &Store,
+    draft: &Draft,
+    folders: &[SkillFolder],
+) -> anyhow::Result<(usize, Vec<(String, String)>)> {
+    let places = Places::of(&draft.data_dir()?, draft.config.skills.dirs.clone());
+    let library = Library::open(store.clone(), places, Redactor::default(), Arc::default());
+    let (mut installed, mut refused) = (0, Vec::new());
+    for folder in folders {
+        let shelf = Shelf::load(library.places());
+        if shelf.skills.contains_key(&folder.name) {
+            continue;
+        }
+        let done = Bundle::of_folder(&folder.path)
+            .map_err(anyhow::Error::from)
+            .and_then(|bundle| Ok(install::install(&bundle, &library.places().installed, &shelf)?));
+        match done {
+            Ok(found) => {
+                library.reload();
+                let from = folder.path.display().to_string();
+                library.record(&found.skill.name, Said::Installed(from), SystemClock.now()).await?;
+                installed += 1;
+            }
+            Err(error) => refused.push((folder.name.clone(), format!("{error:#}"))),
+        }
+    }
+    Ok((installed, refused))
+}
+
+/// In one transaction.
+async fn remember(database: &std::path::Path, plan: &ImportPlan, known: &Known, whose: Owner) -> anyhow::Result<usize> {
+    let scope = match whose {
+        Owner::Nobody => return Ok(0),
+        Owner::House => Scope::House,
+        Owner::Person(name) => person_named(&mut Reader::open(database).await?, &name).await?,
+    };
+    let new = plan.memories.iter().filter(|entry| !known.memories.contains(&entry.text));
+    let lines = (1_u64..).zip(new).map(|(number, entry)| {
+        let line = Line::Memory(MemoryLine {
+            scope: Whose::House,
+            episode: number,
+            speaker: plan.program.name().to_owned(),
+            said_by: None,
+            text: entry.text.clone(),
+            asked: None,
+            origin: "import".to_owned(),
+            importance: IMPORTANCE,
+            pinned: false,
+            uses: 0,
+            used_at: None,
+            at: entry.at,
+        });
+        (usize::try_from(number).unwrap_or(usize::MAX), line)
+    });
+    let import = Import { lines: lines.collect(), into: Some(scope) };
+    let mut beside = Beside::open(database).await?;
+    let imported = beside.write(import).await?;
+    beside.close().await;
+    match imported {
+        Ok(imported) => Ok(imported.memories),
+        Err(problems) => bail!("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")),
+    }
+}

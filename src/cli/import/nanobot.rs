@@ -1,0 +1,115 @@
+//! nanobot's folder, `~/.nanobot`: `config.json`, a workspace of Markdown, and jobs as JSON. Pure.
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use serde_json::Value;
+
+use crate::cli::import::Program;
+use crate::cli::import::foreign::Foreign;
+use crate::cli::import::plan::{ImportPlan, Left, Persona, Platform, Remembered};
+use crate::cli::import::read::{Here, Job, When, door, model, schedule, secret, server, text, texts};
+use hob_core::domain::secret::Secret;
+
+/// The config.
+pub(super) fn config(foreign: &Foreign) -> anyhow::Result<Value> {
+    let file = foreign.text("config.json").context("there is no config.json in it: name the folder that has it")?;
+    serde_json::from_str(file).context("config.json is not JSON")
+}
+
+/// What is taken.
+pub(super) fn plan(foreign: &Foreign, here: &Here) -> anyhow::Result<ImportPlan> {
+    let config = config(foreign)?;
+    let mut plan = ImportPlan::of(Program::Nanobot);
+    let soul = foreign.text("workspace/SOUL.md").map(str::trim).filter(|soul| !soul.is_empty());
+    plan.persona = soul.map(|soul| Persona { prompt: format!("{soul}\n"), from: "SOUL.md" });
+    for path in ["workspace/memory/MEMORY.md", "workspace/USER.md"] {
+        plan.memories.extend(foreign.texts.get(path).into_iter().flat_map(|file| here.notes(file, None)));
+    }
+    let history = foreign.text("workspace/memory/history.jsonl").unwrap_or_default();
+    plan.memories.extend(history.lines().filter_map(|line| said(line, here)));
+    plan.skills.clone_from(&foreign.skills);
+    channels(&mut plan, &config, foreign);
+    for path in ["workspace/cron/jobs.json", "cron/jobs.json"] {
+        let Some(file) = foreign.text(path) else { continue };
+        let file: Value = serde_json::from_str(file).with_context(|| format!("{path} is not JSON"))?;
+        for job in file.pointer("/jobs").and_then(Value::as_array).into_iter().flatten() {
+            one_job(&mut plan, job, here);
+        }
+    }
+    for (name, value) in config.pointer("/tools/mcpServers").and_then(Value::as_object).into_iter().flatten() {
+        server(&mut plan, name, value);
+    }
+    chosen(&mut plan, &config);
+    let heartbeat = foreign.text("workspace/HEARTBEAT.md").map(crate::cli::import::text::entries).unwrap_or_default();
+    if !heartbeat.is_empty() {
+        let why = "is a list that is looked at from time to time: name it as `file` under [heartbeat]";
+        plan.left.push(Left::new("HEARTBEAT.md", why));
+    }
+    plan.left.push(Left::new("conversations", "are the other program's own; what it kept of them as memory is taken"));
+    Ok(plan)
+}
+
+/// A line of the history: `{"timestamp": "2026-11-25 06:17", "content": …}`.
+fn said(line: &str, here: &Here) -> Option<Remembered> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    let at: DateTime = text(&value, "/timestamp")?.parse().ok()?;
+    let at = at.to_zoned(here.zone.clone()).ok()?.timestamp();
+    Some(Remembered { text: text(&value, "/content")?.to_owned(), at, is_dated: true })
+}
+
+fn channels(plan: &mut ImportPlan, config: &Value, foreign: &Foreign) {
+    let paired = foreign.text("pairing.json").and_then(|file| serde_json::from_str::<Value>(file).ok());
+    for (name, value) in config.pointer("/channels").and_then(Value::as_object).into_iter().flatten() {
+        if value.pointer("/enabled").and_then(Value::as_bool) != Some(true) {
+            continue;
+        }
+        let Some(platform) = Platform::ALL.into_iter().find(|platform| platform.section() == name) else {
+            // It is its own page.
+            if name != "websocket" {
+                let why = if name == "email" { "`hob init` sets a mailbox up" } else { "Hob does not speak there" };
+                plan.left.push(Left::new(format!("the channel {name}"), why));
+            }
+            continue;
+        };
+        let keys = [("/token", "bot_token"), ("/botToken", "bot_token"), ("/appToken", "app_token")];
+        let tokens = keys.into_iter().filter_map(|(key, ours)| secret(value, key).map(|token| (ours, token))).collect();
+        let mut said = texts(value.pointer("/allowFrom"));
+        said.extend(texts(value.pointer("/dm/allowFrom")));
+        said.extend(texts(paired.as_ref().and_then(|file| file.pointer(&format!("/approved/{name}")))));
+        door(plan, platform, &said, tokens);
+    }
+}
+
+fn one_job(plan: &mut ImportPlan, job: &Value, here: &Here) {
+    let name = text(job, "/name").or_else(|| text(job, "/id")).unwrap_or("job");
+    if text(job, "/payload/kind") == Some("system_event") {
+        return;
+    }
+    if job.pointer("/enabled").and_then(Value::as_bool) == Some(false) {
+        return plan.left.push(Left::new(format!("the schedule {name}"), "is switched off there"));
+    }
+    let number = |pointer: &str| job.pointer(pointer).and_then(Value::as_i64);
+    let instant = |ms: Option<i64>| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    let when = match text(job, "/schedule/kind") {
+        Some("cron") => text(job, "/schedule/expr").map(When::Cron),
+        Some("every") => {
+            number("/schedule/everyMs").map(|ms| When::Every(ms / 60_000, instant(number("/createdAtMs"))))
+        }
+        Some("at") => instant(number("/schedule/atMs")).map(When::At),
+        _ => None,
+    };
+    let task = text(job, "/payload/message").unwrap_or_default();
+    schedule(plan, &Job { name, task, zone: text(job, "/schedule/tz") }, when, here);
+}
+
+/// `provider` is `auto` until somebody chooses; then the model is only what nanobot begins with.
+fn chosen(plan: &mut ImportPlan, config: &Value) {
+    let Some(named) = text(config, "/agents/defaults/model") else { return };
+    let key = |kind: &str| -> Option<Secret> { secret(config, &format!("/providers/{kind}/apiKey")) };
+    let said = text(config, "/agents/defaults/provider").filter(|provider| *provider != "auto");
+    let first = named.split_once('/').map(|(first, _)| first);
+    if said.is_some() || first.is_some_and(|first| key(first).is_some()) {
+        model(plan, named, said, &key);
+    }
+}
