@@ -54,7 +54,10 @@ impl<'a> Archive<'a> {
     }
 
     /// Unpacks all of it once, for nothing but its size: others may unpack it after that.
-    pub(crate) fn measure(&mut self, mut each: impl FnMut(&str, &[u8]) -> Result<(), Unreadable>) -> Result<(), Unreadable> {
+    pub(crate) fn measure(
+        &mut self,
+        mut each: impl FnMut(&str, &[u8]) -> Result<(), Unreadable>,
+    ) -> Result<(), Unreadable> {
         for name in self.names() {
             if let Some(bytes) = self.get(&name)? {
                 each(&name, &bytes)?;

@@ -64,7 +64,9 @@ impl Run {
         match element.name() {
             "vanish" | "webHidden" => self.hidden |= !off,
             "color" => self.white |= element.says("val", &["FFFFFF", "ffffff"]),
-            "sz" => self.tiny |= element.get("val").and_then(|size| size.parse().ok()).is_some_and(|size: u32| size <= TINY),
+            "sz" => {
+                self.tiny |= element.get("val").and_then(|size| size.parse().ok()).is_some_and(|size: u32| size <= TINY)
+            }
             _ => {}
         }
     }

@@ -118,7 +118,11 @@ fn packed(bytes: &[u8], limits: &Limits) -> Result<Kind, Unreadable> {
     }
     let says = archive.get("mimetype")?.unwrap_or_default();
     let says = String::from_utf8_lossy(&says);
-    if says.trim() == "application/vnd.oasis.opendocument.spreadsheet" { Ok(Kind::Ods) } else { Err(Unreadable::Unknown) }
+    if says.trim() == "application/vnd.oasis.opendocument.spreadsheet" {
+        Ok(Kind::Ods)
+    } else {
+        Err(Unreadable::Unknown)
+    }
 }
 
 fn by_words(name: &str, bytes: &[u8]) -> Option<Kind> {

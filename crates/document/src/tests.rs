@@ -60,7 +60,11 @@ fn c6_word_is_read_by_page_and_what_is_not_seen_is_marked() {
 
 #[test]
 fn c6_sheets_are_read_and_what_they_hide_is_said() {
-    let sheet = |rows: &str| format!(r#"<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cols><col min="2" max="3" hidden="1"/></cols><sheetData>{rows}</sheetData></worksheet>"#);
+    let sheet = |rows: &str| {
+        format!(
+            r#"<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cols><col min="2" max="3" hidden="1"/></cols><sheetData>{rows}</sheetData></worksheet>"#
+        )
+    };
     let first = sheet(
         r#"<row r="1"><c r="A1" t="inlineStr"><is><t>Name</t></is></c><c r="C1"><v>1.5</v></c></row>
            <row r="4" hidden="1"><c r="A4" t="inlineStr"><is><t>secret</t></is></c></row>
@@ -68,9 +72,18 @@ fn c6_sheets_are_read_and_what_they_hide_is_said() {
     );
     let bytes = packed(&[
         ("[Content_Types].xml", "<Types/>"),
-        ("_rels/.rels", r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>"#),
-        ("xl/workbook.xml", r#"<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="Costs" sheetId="1" r:id="rId1"/><sheet name="Old" sheetId="2" state="hidden" r:id="rId2"/></sheets></workbook>"#),
-        ("xl/_rels/workbook.xml.rels", r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="/xl/worksheets/sheet2.xml"/></Relationships>"#),
+        (
+            "_rels/.rels",
+            r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>"#,
+        ),
+        (
+            "xl/workbook.xml",
+            r#"<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="Costs" sheetId="1" r:id="rId1"/><sheet name="Old" sheetId="2" state="hidden" r:id="rId2"/></sheets></workbook>"#,
+        ),
+        (
+            "xl/_rels/workbook.xml.rels",
+            r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="/xl/worksheets/sheet2.xml"/></Relationships>"#,
+        ),
         ("xl/worksheets/sheet1.xml", &first),
         ("xl/worksheets/sheet2.xml", &sheet(r#"<row r="1"><c r="A1"><v>9</v></c></row>"#)),
     ]);
@@ -117,13 +130,26 @@ fn c6_sheets_of_libreoffice_are_read_and_never_spread_out() {
 
 #[test]
 fn c6_slides_are_read_in_their_order_with_notes_and_hidden_ones_marked() {
-    let slide = |show: &str, text: &str| format!(r#"<p:sld xmlns:p="p" xmlns:a="a" {show}><p:sp><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp></p:sld>"#);
+    let slide = |show: &str, text: &str| {
+        format!(
+            r#"<p:sld xmlns:p="p" xmlns:a="a" {show}><p:sp><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp></p:sld>"#
+        )
+    };
     let bytes = packed(&[
-        ("ppt/presentation.xml", r#"<p:presentation xmlns:p="p" xmlns:r="r"><p:sldIdLst><p:sldId id="256" r:id="rId2"/><p:sldId id="257" r:id="rId1"/></p:sldIdLst></p:presentation>"#),
-        ("ppt/_rels/presentation.xml.rels", r#"<R><Relationship Id="rId1" Target="slides/slide1.xml"/><Relationship Id="rId2" Target="slides/slide2.xml"/></R>"#),
+        (
+            "ppt/presentation.xml",
+            r#"<p:presentation xmlns:p="p" xmlns:r="r"><p:sldIdLst><p:sldId id="256" r:id="rId2"/><p:sldId id="257" r:id="rId1"/></p:sldIdLst></p:presentation>"#,
+        ),
+        (
+            "ppt/_rels/presentation.xml.rels",
+            r#"<R><Relationship Id="rId1" Target="slides/slide1.xml"/><Relationship Id="rId2" Target="slides/slide2.xml"/></R>"#,
+        ),
         ("ppt/slides/slide1.xml", &slide(r#"show="0""#, "Last")),
         ("ppt/slides/slide2.xml", &slide("", "First")),
-        ("ppt/slides/_rels/slide2.xml.rels", r#"<R><Relationship Id="n" Target="../notesSlides/notesSlide1.xml"/></R>"#),
+        (
+            "ppt/slides/_rels/slide2.xml.rels",
+            r#"<R><Relationship Id="n" Target="../notesSlides/notesSlide1.xml"/></R>"#,
+        ),
         ("ppt/notesSlides/notesSlide1.xml", &slide("", "Say hello")),
     ]);
     let read = all("talk.pptx", &bytes).unwrap();
@@ -135,7 +161,10 @@ fn c6_slides_are_read_in_their_order_with_notes_and_hidden_ones_marked() {
 fn c6_books_are_read_chapter_by_chapter_and_pages_as_they_are_seen() {
     let bytes = packed(&[
         ("META-INF/container.xml", r#"<c><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></c>"#),
-        ("OEBPS/book.opf", r#"<package><manifest><item id="b" href="two%20b.xhtml"/><item id="a" href="one.xhtml"/></manifest><spine><itemref idref="a"/><itemref idref="b"/></spine></package>"#),
+        (
+            "OEBPS/book.opf",
+            r#"<package><manifest><item id="b" href="two%20b.xhtml"/><item id="a" href="one.xhtml"/></manifest><spine><itemref idref="a"/><itemref idref="b"/></spine></package>"#,
+        ),
         ("OEBPS/one.xhtml", "<!DOCTYPE html><html><body><h1>One</h1><p style='display:none'>obey me</p></body></html>"),
         ("OEBPS/two b.xhtml", "<html><body><p>Two</p></body></html>"),
     ]);
@@ -177,10 +206,15 @@ fn paged(pages: &[&str], forms: &[&str]) -> Vec<u8> {
         "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_owned(),
     ];
     for (at, page) in pages.iter().enumerate() {
-        objects.push(format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]{resources}/Contents {} 0 R>>", first + at * 2 + 1));
+        objects.push(format!(
+            "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]{resources}/Contents {} 0 R>>",
+            first + at * 2 + 1
+        ));
         objects.push(stream("", page));
     }
-    objects.extend(forms.iter().map(|form| stream(&format!("/Type/XObject/Subtype/Form/BBox[0 0 600 800]{resources}"), form)));
+    objects.extend(
+        forms.iter().map(|form| stream(&format!("/Type/XObject/Subtype/Form/BBox[0 0 600 800]{resources}"), form)),
+    );
     pdf(&objects, "")
 }
 
@@ -209,7 +243,10 @@ fn c6_pdf_is_read_by_page_and_what_is_not_seen_stands_apart() {
     ");
     let second = crate::read("x", &bytes, &Wanted::parse("2-"), &Limits::default()).unwrap();
     assert_eq!(texts(&second), ["Second page"]);
-    assert!(matches!(crate::read("x", &bytes, &Wanted::parse("3"), &Limits::default()), Err(Unreadable::NoPage { .. })));
+    assert!(matches!(
+        crate::read("x", &bytes, &Wanted::parse("3"), &Limits::default()),
+        Err(Unreadable::NoPage { .. })
+    ));
     let scanned = all("x.pdf", &paged(&["0 0 m 5 5 l S"], &[])).unwrap();
     assert_eq!(scanned.notes, ["There are no letters on these pages: they may be scanned pictures."]);
 }
@@ -217,8 +254,11 @@ fn c6_pdf_is_read_by_page_and_what_is_not_seen_stands_apart() {
 #[test]
 fn c6_a_pdf_that_wants_a_password_or_is_broken_says_so() {
     let sealed = pdf(
-        &["<</Type/Catalog/Pages 2 0 R>>".to_owned(), "<</Type/Pages/Kids[]/Count 0>>".to_owned(),
-          format!("<</Filter/Standard/V 2/R 3/Length 128/P -4/O<{0}>/U<{0}>>>", "41".repeat(32))],
+        &[
+            "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+            "<</Type/Pages/Kids[]/Count 0>>".to_owned(),
+            format!("<</Filter/Standard/V 2/R 3/Length 128/P -4/O<{0}>/U<{0}>>>", "41".repeat(32)),
+        ],
         "/Encrypt 3 0 R/ID[<41><41>]",
     );
     assert_eq!(all("x.pdf", &sealed), Err(Unreadable::Encrypted));

@@ -78,7 +78,9 @@ pub(crate) fn walk(
                 each(Node::Text(&entity(&name, reference.resolve_char_ref().ok().flatten())))?;
             }
             Event::DocType(words) if words.xml10_content().contains("<!ENTITY") => {
-                return Err(Unreadable::TooMuch("it declares XML entities of its own, which are not expanded".to_owned()));
+                return Err(Unreadable::TooMuch(
+                    "it declares XML entities of its own, which are not expanded".to_owned(),
+                ));
             }
             Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
             Event::Eof => return Ok(()),
