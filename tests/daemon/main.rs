@@ -16,6 +16,7 @@ mod context;
 mod cost;
 mod days;
 mod discord;
+mod documents;
 mod drafts;
 mod embedding;
 mod failures;

@@ -8,7 +8,9 @@ use hob_config::Config;
 use hob_config::destinations::DestinationConfig;
 use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_tools::files::delete_file::DeleteFile;
+use hob_tools::files::document::Reader;
 use hob_tools::files::edit_file::EditFile;
+use hob_tools::files::keep_file::KeepFile;
 use hob_tools::files::list_files::ListFiles;
 use hob_tools::files::move_file::MoveFile;
 use hob_tools::files::read_file::ReadFile;
@@ -27,8 +29,10 @@ pub(super) fn add(registry: Registry, grounds: &Grounds<'_>) -> Registry {
     let room = Room::new(grounds.workspace, own, grounds.config.workspace.trusted);
     let room = Arc::new(room.at(terminal::desk(grounds)));
     let records = Records { store: grounds.memory.store.clone(), contents: grounds.contents.clone() };
+    let reader = Reader::new(grounds.sandbox.clone(), grounds.data_dir);
     registry
-        .with(Arc::new(ReadFile::new(Arc::clone(&room), records.clone())))
+        .with(Arc::new(ReadFile::new(Arc::clone(&room), records.clone(), reader)))
+        .with(Arc::new(KeepFile::new(Arc::clone(&room), records.clone())))
         .with(Arc::new(WriteFile::new(Arc::clone(&room))))
         .with(Arc::new(EditFile::new(Arc::clone(&room))))
         .with(Arc::new(MoveFile::new(Arc::clone(&room))))

@@ -32,7 +32,7 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 34] = [
+pub const BUILT_IN: [&str; 35] = [
     "agent_send",
     "append_run_journal_entry",
     "ask_human",
@@ -44,6 +44,7 @@ pub const BUILT_IN: [&str; 34] = [
     "get_run_journal",
     "http_request",
     KEEP_CHANGES,
+    "keep_file",
     "list_files",
     "manage_config",
     "manage_people",

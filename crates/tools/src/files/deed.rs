@@ -3,14 +3,18 @@
 //! What works in a draft sees the workspace as commands see it there, because the kernel shows it so.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::desk::{Again, Begun, Bench, Desk};
 use crate::files::room::{Room, RoomError};
 use crate::files::{
-    Stop, blocking, delete_file, edit_file, from_file, list_files, move_file, read_file, search_files, write_file,
+    Stop, blocking, delete_file, edit_file, from_file, keep_file, list_files, move_file, read_file, search_files,
+    write_file,
 };
 use crate::leftovers::Leftovers;
 use crate::process::{self, Errand};
@@ -19,7 +23,7 @@ use crate::{Invocation, Outcome};
 /// The program that the sandbox knows to be this worker.
 pub const WORKER: &str = "hob:files";
 /// The longest answer of the worker, in bytes.
-const ANSWER_BYTES_MAX: usize = 32 << 20;
+const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// Something to be done with files.
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,6 +35,7 @@ pub(super) enum Deed {
     Edit(edit_file::Arguments),
     Move(move_file::Arguments),
     Delete(delete_file::Arguments),
+    Keep(keep_file::Wanted),
 }
 
 /// What came of it.
@@ -40,17 +45,39 @@ pub(super) struct Told {
     pub(super) is_error: bool,
     /// The file or folder that the words come from.
     pub(super) of: Option<String>,
+    /// In place of words, a file that has to be looked at elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "packed")]
+    pub(super) file: Option<Vec<u8>>,
+}
+
+/// Bytes in Base64, on the way from a worker.
+mod packed {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
+        bytes.as_ref().map(|bytes| STANDARD.encode(bytes)).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| STANDARD.decode(text)).transpose().map_err(serde::de::Error::custom)
+    }
 }
 
 impl Told {
     /// Hob's own words.
     pub(super) fn done(text: String) -> Self {
-        Self { text, is_error: false, of: None }
+        Self { text, is_error: false, of: None, file: None }
     }
 
     /// Words of this file.
     pub(super) fn from(path: &str, text: String) -> Self {
-        Self { text, is_error: false, of: Some(path.to_owned()) }
+        Self { text, is_error: false, of: Some(path.to_owned()), file: None }
+    }
+
+    /// This file, to be looked at elsewhere.
+    pub(super) fn file(path: &str, bytes: Vec<u8>) -> Self {
+        Self { file: Some(bytes), ..Self::from(path, String::new()) }
     }
 }
 
@@ -58,13 +85,13 @@ impl Deed {
     fn changes(&self) -> bool {
         match self {
             Self::Read(_) | Self::List(_) | Self::Search(_) => false,
-            Self::Write(_) | Self::Edit(_) | Self::Move(_) | Self::Delete(_) => true,
+            Self::Write(_) | Self::Edit(_) | Self::Move(_) | Self::Delete(_) | Self::Keep(_) => true,
         }
     }
 
     fn again(&self) -> Again {
         match self {
-            Self::Read(_) | Self::List(_) | Self::Search(_) | Self::Write(_) => Again::Safe,
+            Self::Read(_) | Self::List(_) | Self::Search(_) | Self::Write(_) | Self::Keep(_) => Again::Safe,
             Self::Edit(_) | Self::Move(_) | Self::Delete(_) => Again::Unsafe,
         }
     }
@@ -78,14 +105,37 @@ impl Deed {
             Self::Edit(wanted) => edit_file::done(room, wanted, stop),
             Self::Move(wanted) => move_file::done(room, wanted),
             Self::Delete(wanted) => delete_file::done(room, wanted),
+            Self::Keep(wanted) => keep_file::done(room, wanted),
+        }
+    }
+
+    /// What lies outside of the room, and is read for it.
+    fn source(&self) -> Option<&Path> {
+        match self {
+            Self::Keep(wanted) => Some(wanted.source()),
+            Self::Read(_)
+            | Self::List(_)
+            | Self::Search(_)
+            | Self::Write(_)
+            | Self::Edit(_)
+            | Self::Move(_)
+            | Self::Delete(_) => None,
         }
     }
 }
 
 /// Has it done where the call works.
 pub(super) async fn carry_out(room: &Arc<Room>, invocation: &Invocation, deed: Deed) -> Outcome {
+    match told(room, invocation, deed).await {
+        Ok(told) => outcome(room, told),
+        Err(error) => Outcome::Error(error.to_string()),
+    }
+}
+
+/// The same, and what came of it.
+pub(super) async fn told(room: &Arc<Room>, invocation: &Invocation, deed: Deed) -> Result<Told, RoomError> {
     let desk = room.desk().filter(|desk| desk.holds());
-    let told = match desk {
+    match desk {
         Some(desk) if deed.changes() || desk.is_open(invocation).await => {
             in_draft(desk, room, (invocation, deed)).await
         }
@@ -93,11 +143,11 @@ pub(super) async fn carry_out(room: &Arc<Room>, invocation: &Invocation, deed: D
             let room = Arc::clone(room);
             blocking(move |stop| deed.carry_out(&room, stop)).await
         }
-    };
-    let Told { text, is_error, of } = match told {
-        Ok(told) => told,
-        Err(error) => return Outcome::Error(error.to_string()),
-    };
+    }
+}
+
+/// What came of it, for the model.
+pub(super) fn outcome(room: &Room, Told { text, is_error, of, .. }: Told) -> Outcome {
     let outcome = if is_error { Outcome::Error(text) } else { Outcome::Text(text) };
     match of {
         Some(path) => from_file(room, &path, outcome),
@@ -109,7 +159,7 @@ pub(super) async fn carry_out(room: &Arc<Room>, invocation: &Invocation, deed: D
 async fn in_draft(desk: &Desk, room: &Arc<Room>, (invocation, deed): (&Invocation, Deed)) -> Result<Told, RoomError> {
     let bench = match desk.begin(invocation, deed.again()).await.map_err(RoomError::Content)? {
         Begun::Work(bench) => bench,
-        Begun::Over { text, is_error } => return Ok(Told { text, is_error, of: None }),
+        Begun::Over { text, is_error } => return Ok(Told { is_error, ..Told::done(text) }),
     };
     let told = by_worker(&bench, room, &deed).await;
     let Some(said) = bench.end().await else { return told };
@@ -119,6 +169,8 @@ async fn in_draft(desk: &Desk, room: &Arc<Room>, (invocation, deed): (&Invocatio
 async fn by_worker(bench: &Bench, room: &Room, deed: &Deed) -> Result<Told, RoomError> {
     let failed = |why: String| RoomError::Content(format!("It could not be done: {why}."));
     let input = serde_json::to_vec(&(room.plan(), deed)).map_err(|error| failed(error.to_string()))?;
+    let mut confined = bench.confined.clone();
+    confined.reach.read.extend(deed.source().map(Path::to_owned));
     let errand = Errand {
         vector: vec![WORKER.to_owned()],
         dir: room.root().to_owned(),
@@ -126,7 +178,7 @@ async fn by_worker(bench: &Bench, room: &Room, deed: &Deed) -> Result<Told, Room
         input: Some(input),
         bytes_max: ANSWER_BYTES_MAX,
         leftovers: Leftovers::of_call(),
-        confined: Some(bench.confined.clone()),
+        confined: Some(confined),
     };
     // It is large, and each file tool would hold it.
     let ended = Box::pin(process::run(errand)).await.map_err(|error| failed(error.to_string()))?;

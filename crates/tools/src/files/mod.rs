@@ -7,7 +7,9 @@
 
 pub mod deed;
 pub mod delete_file;
+pub mod document;
 pub mod edit_file;
+pub mod keep_file;
 pub mod list_files;
 pub mod move_file;
 pub mod read_file;

@@ -1,22 +1,28 @@
-//! `read_file`: a text of the workspace, or one that came with a message.
+//! `read_file`: a text of the workspace, or one that came with a message. What a document says is read behind walls.
 
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::deed::{Deed, Told, carry_out};
+use crate::files::deed::{self, Deed, Told};
+use crate::files::document::{self, Reader, View};
 use crate::files::record::Records;
 use crate::files::room::{Room, RoomError};
-use crate::files::text::{Lines, view};
-use crate::files::{MODULE, Stop, assess_path, blocking};
+use crate::files::text::{Lines, size, sniff, view};
+use crate::files::{MODULE, Stop, assess_path, blocking, from_file};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Brought, Heard, Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::origin::{Origin, Source};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk};
+use hob_model::picture;
+
+/// How much of a file's beginning tells whether it is a picture.
+const HEAD: u64 = 8_192;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +33,7 @@ struct Arguments {
     id: Option<i64>,
     from_line: Option<u64>,
     lines: Option<u64>,
+    page: Option<String>,
 }
 
 /// The tool.
@@ -34,25 +41,52 @@ pub struct ReadFile {
     spec: ToolSpec,
     room: Arc<Room>,
     records: Records,
+    reader: Reader,
 }
 
 impl ReadFile {
-    /// Reads in `room`, and from `records`.
+    /// Reads in `room`, and from `records`; documents by `reader`.
     #[must_use]
-    pub fn new(room: Arc<Room>, records: Records) -> Self {
-        let about = "Reads a text file by path or id; lines come with their numbers.";
-        Self { spec: spec_of::<Arguments>("read_file", about, true).of(MODULE, Role::User), room, records }
+    pub fn new(room: Arc<Room>, records: Records, reader: Reader) -> Self {
+        let about = "Reads a file by path or id: text with line numbers, documents by page.";
+        let spec = spec_of::<Arguments>("read_file", about, true).of(MODULE, Role::User);
+        Self { spec, room, records, reader }
     }
 
-    async fn record(&self, invocation: &Invocation, id: FileId, wanted: Lines) -> Result<Outcome, RoomError> {
+    async fn record(&self, invocation: &Invocation, id: FileId, wanted: Wanted) -> Result<Outcome, RoomError> {
         let (record, path) = self.records.find(invocation.place, id).await?;
-        let name = record.name.clone();
-        let shown = blocking(move |stop| {
+        let (name, page) = (record.name.clone(), wanted.page.clone());
+        let told = blocking(move |stop| {
             let opened = std::fs::File::open(&path);
             let mut file = opened.map_err(|error| RoomError::Failed { path: name.clone(), why: error.to_string() })?;
-            shown(&mut file, &name, (wanted, stop))
+            let wanted = Wanted { path: name, ..wanted };
+            told(&mut file, &wanted, (true, stop))
         });
-        Ok(Outcome::Text(shown.await?).from(Source::new(Origin::File, &record.name)))
+        let outcome = self.read(&record.name, told.await?, page).await;
+        Ok(outcome.from(Source::new(Origin::File, &record.name)))
+    }
+
+    async fn path(&self, invocation: &Invocation, wanted: Wanted) -> Result<Outcome, RoomError> {
+        let (path, page) = (wanted.path.clone(), wanted.page.clone());
+        let told = deed::told(&self.room, invocation, Deed::Read(wanted)).await?;
+        Ok(match told.of.is_some() {
+            true => from_file(&self.room, &path, self.read(&path, told, page).await),
+            false => deed::outcome(&self.room, told),
+        })
+    }
+
+    /// What a file says: what was told, or what its reader makes of it.
+    async fn read(&self, name: &str, told: Told, page: Option<String>) -> Outcome {
+        let Told { text, is_error, file, .. } = told;
+        match file {
+            Some(bytes) if picture::look(sniff(&bytes), &bytes).is_some() => shown(name, bytes),
+            Some(bytes) => match self.reader.read(name, bytes, page.as_deref().unwrap_or_default()).await {
+                Ok(text) => Outcome::Text(text),
+                Err(why) => Outcome::Error(why),
+            },
+            None if is_error => Outcome::Error(text),
+            None => Outcome::Text(text),
+        }
     }
 }
 
@@ -62,20 +96,55 @@ pub(super) struct Wanted {
     path: String,
     from_line: Option<u64>,
     lines: Option<u64>,
+    page: Option<String>,
 }
 
 /// Reads it.
 pub(super) fn done(room: &Room, wanted: &Wanted, stop: &Stop) -> Result<Told, RoomError> {
-    let Wanted { path, from_line, lines } = wanted;
-    let mut file = room.open(&room.spot(path, false)?)?;
-    let text = shown(&mut file, path, (Lines { from: *from_line, count: *lines }, stop))?;
+    let mut file = room.open(&room.spot(&wanted.path, false)?)?;
+    told(&mut file, wanted, (false, stop))
+}
+
+/// The text of a file; a document as it is, for its reader.
+fn told(file: &mut std::fs::File, wanted: &Wanted, (came, stop): (bool, &Stop)) -> Result<Told, RoomError> {
+    let Wanted { path, from_line, lines, page } = wanted;
+    let lines = Lines { from: *from_line, count: *lines };
+    let failed = |error: std::io::Error| RoomError::Failed { path: path.clone(), why: error.to_string() };
+    // What people work on here is shown as it is written; of what came, people want to know what it says.
+    let read = page.is_some() || came && lines == Lines::default();
+    let view_as = if read { View::Read } else { View::Written };
+    if let Some(bytes) = picture_of(file).map_err(failed)? {
+        return Ok(Told::file(path, bytes));
+    }
+    if let Some(bytes) = document::taken(file, path, view_as).map_err(failed)? {
+        return Ok(Told::file(path, bytes));
+    }
+    let text = view(file, lines, stop).map_err(failed)?.map_err(RoomError::Content)?;
     Ok(Told::from(path, text))
 }
 
-fn shown(file: &mut std::fs::File, path: &str, (wanted, stop): (Lines, &Stop)) -> Result<String, RoomError> {
-    let viewed = view(file, wanted, stop);
-    let failed = |error: std::io::Error| RoomError::Failed { path: path.to_owned(), why: error.to_string() };
-    viewed.map_err(failed)?.map_err(RoomError::Content)
+/// All of a file, if it is a picture that models are shown.
+fn picture_of(file: &mut std::fs::File) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(HEAD).read_to_end(&mut bytes)?;
+    if picture::look(sniff(&bytes), &bytes).is_none() {
+        return Ok(None);
+    }
+    file.take(picture::BYTES_MAX + 1 - HEAD).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// A picture of that name, to be shown.
+fn shown(name: &str, bytes: Vec<u8>) -> Outcome {
+    let mime = sniff(&bytes);
+    match picture::look(mime, &bytes) {
+        Some(Err(why)) => Outcome::Error(format!("This is {mime}, and it cannot be shown: {why}.")),
+        _ => {
+            let name = name.rsplit('/').next().unwrap_or(name).to_owned();
+            Outcome::Text(format!("This is {mime}, {}.", size(bytes.len() as u64))).along(vec![Brought { name, bytes }])
+        }
+    }
 }
 
 #[async_trait]
@@ -89,20 +158,16 @@ impl Tool for ReadFile {
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { path, id, from_line, lines } = match parse(&self.spec, invocation.arguments.clone()) {
+        let Arguments { path, id, from_line, lines, page } = match parse(&self.spec, invocation.arguments.clone()) {
             Ok(arguments) => arguments,
             Err(outcome) => return outcome,
         };
-        let wanted = Lines { from: from_line, count: lines };
-        match (path, id) {
-            (Some(path), None) => {
-                carry_out(&self.room, &invocation, Deed::Read(Wanted { path, from_line, lines })).await
-            }
-            (None, Some(id)) => {
-                let done = self.record(&invocation, FileId(id), wanted).await;
-                done.unwrap_or_else(|error| Outcome::Error(error.to_string()))
-            }
-            _ => Outcome::Error("Give either a path or an id.".to_owned()),
-        }
+        let wanted = |path: String| Wanted { path, from_line, lines, page };
+        let done = match (path, id) {
+            (Some(path), None) => self.path(&invocation, wanted(path)).await,
+            (None, Some(id)) => self.record(&invocation, FileId(id), wanted(String::new())).await,
+            _ => Err(RoomError::Content("Give either a path or an id.".to_owned())),
+        };
+        done.unwrap_or_else(|error| Outcome::Error(error.to_string()))
     }
 }

@@ -335,6 +335,8 @@ fn n6_a_file_taints_unless_its_owner_vouches_for_all() {
 
 #[tokio::test]
 async fn n8_a_record_is_for_the_people_of_its_conversation() {
+    use crate::files::document::Reader;
+    use crate::sandbox::Sandbox;
     use hob_core::domain::ids::SessionId;
     use hob_core::domain::origin::{Origin, Source};
     use hob_store::contents::Contents;
@@ -348,7 +350,8 @@ async fn n8_a_record_is_for_the_people_of_its_conversation() {
     let id = records.snapshot(&mine, "a.txt", (b"hello".to_vec(), origin.clone())).await.unwrap();
     let again = records.snapshot(&mine, "a.txt", (b"changed".to_vec(), origin)).await.unwrap();
     assert_eq!(again, id, "one call has one record");
-    let tool = ReadFile::new(Arc::clone(&home.room), records);
+    let reader = Reader::new(Sandbox::none("this is a test"), Path::new("/d"));
+    let tool = ReadFile::new(Arc::clone(&home.room), records, reader);
     let read = |session: i64| {
         let mut asked = Invocation::trial(json!({ "id": id.0 }));
         asked.place.session = SessionId(session);

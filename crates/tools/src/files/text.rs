@@ -59,9 +59,7 @@ pub fn view<F: Read + Seek>(file: &mut F, wanted: Lines, stop: &Stop) -> io::Res
     let head = read(file, 0, SNIFFED as u64)?;
     let mime = sniff(&head);
     if !is_text(mime) {
-        let hint =
-            if mime.contains("pdf") || mime.contains("officedocument") { " It is not converted here." } else { "" };
-        return Ok(Err(format!("This is {mime}, {}: not text that can be shown.{hint}", size(total))));
+        return Ok(Err(format!("This is {mime}, {}: not text that can be shown.", size(total))));
     }
     if total == 0 {
         return Ok(Ok("(The file is empty.)".to_owned()));
@@ -176,7 +174,6 @@ mod tests {
     #[test]
     fn d5_what_is_no_text_says_what_it_is() {
         insta::assert_snapshot!(shown(b"\x89PNG\r\n\x1a\n....", None, None).unwrap_err(), @"This is image/png, 12 bytes: not text that can be shown.");
-        insta::assert_snapshot!(shown(b"%PDF-1.7 ....", None, None).unwrap_err(), @"This is application/pdf, 13 bytes: not text that can be shown. It is not converted here.");
         insta::assert_snapshot!(shown(b"a\0b", None, None).unwrap_err(), @"This is application/octet-stream, 3 bytes: not text that can be shown.");
     }
 

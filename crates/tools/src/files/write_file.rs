@@ -163,7 +163,7 @@ fn replace(parent: &Dir, name: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// A new file beside the one to be replaced.
-fn part(parent: &Dir) -> io::Result<(PathBuf, cap_std::fs::File)> {
+pub(super) fn part(parent: &Dir) -> io::Result<(PathBuf, cap_std::fs::File)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     let process = std::process::id();

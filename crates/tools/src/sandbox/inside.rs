@@ -27,7 +27,7 @@ use rustix::process::{
 };
 use rustix::thread::CapabilitySet;
 
-use crate::files::deed;
+use crate::files::{deed, document};
 use crate::sandbox::attempt::attempt;
 use crate::sandbox::disk::Guard;
 use crate::sandbox::furnish;
@@ -325,6 +325,10 @@ fn inner(spec: &Spec, vector: &[OsString], (state, life): (State, OwnedFd)) -> R
     step_back();
     if program == deed::WORKER {
         system("the work with files", deed::serve(io::stdin()))?;
+        return Ok(0);
+    }
+    if program == document::WORKER {
+        system("the work with a document", document::serve(io::stdin()))?;
         return Ok(0);
     }
     let mut command = Command::new(program);

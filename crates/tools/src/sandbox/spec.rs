@@ -18,11 +18,13 @@ pub struct Limits {
     pub file_mb: u64,
     /// What is left of the disk, in MiB.
     pub disk_left_mb: u64,
+    /// Time on a processor, in seconds; none: without a bound.
+    pub cpu_secs: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory_mb: 4_096, processes: 512, file_mb: 1_024, disk_left_mb: DISK_LEFT_MB }
+        Self { memory_mb: 4_096, processes: 512, file_mb: 1_024, disk_left_mb: DISK_LEFT_MB, cpu_secs: None }
     }
 }
 

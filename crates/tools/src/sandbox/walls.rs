@@ -140,7 +140,7 @@ fn limit(limits: &Limits) -> Result<(), WallError> {
     ] {
         lower(resource, most)?;
     }
-    Ok(())
+    limits.cpu_secs.map_or(Ok(()), |most| lower(Resource::Cpu, most))
 }
 
 /// Lowers a limit.

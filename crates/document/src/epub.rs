@@ -1,0 +1,90 @@
+//! Books, a chapter as a page, and pages of the web: HTML, as a reader would see it.
+
+use std::collections::BTreeMap;
+
+use hob_http::page;
+
+use crate::archive::Archive;
+use crate::pages::All;
+use crate::pptx::within;
+use crate::xml::{Node, walk};
+use crate::{Limits, Unreadable, words};
+
+/// What the chapters say, in their order.
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
+    let mut archive = Archive::of(bytes, limits)?;
+    if archive.has("META-INF/encryption.xml") && archive.has("META-INF/rights.xml") {
+        return Err(Unreadable::Encrypted);
+    }
+    let mut package = None;
+    walk(&archive.need("META-INF/container.xml")?, limits, |node| {
+        if let Node::Open(element) = node
+            && element.name() == "rootfile"
+            && package.is_none()
+        {
+            package = element.get("full-path");
+        }
+        Ok(())
+    })?;
+    let package = package.ok_or_else(|| Unreadable::Damaged("it does not say what it is made of".to_owned()))?;
+    let (mut parts, mut order) = (BTreeMap::new(), Vec::new());
+    walk(&archive.need(&package)?, limits, |node| {
+        if let Node::Open(element) = node {
+            match element.name() {
+                "item" => parts.extend(element.get("id").zip(element.get("href"))),
+                "itemref" => order.extend(element.get("idref")),
+                _ => {}
+            }
+        }
+        Ok(())
+    })?;
+    let dir = package.rsplit_once('/').map_or("", |(dir, _)| dir);
+    let mut all = All::default();
+    for id in order {
+        let Some(path) = parts.get(&id).map(|part| within(dir, &unescaped(part))) else { continue };
+        let Some(chapter) = archive.get(&path)? else { continue };
+        let read = page::letter(&words::decoded(&chapter));
+        if !read.text.trim().is_empty() || read.hidden > 0 {
+            all.add("", told(read));
+        }
+    }
+    Ok(all)
+}
+
+/// What a page of the web says, cut by length.
+pub(crate) fn html(text: &str) -> All {
+    All::cut(told(page::letter(text)).lines().map(str::to_owned))
+}
+
+fn told(page: page::Page) -> String {
+    let mut text = page.text;
+    if page.hidden > 0 {
+        text.push_str(&format!("\n[Passages that nobody sees, left out: {}]", page.hidden));
+    }
+    if page.invisible > 0 {
+        text.push_str(&format!("\n[Invisible characters left out: {}]", page.invisible));
+    }
+    if page.cut {
+        text.push_str("\n[It is too large or too deep to be read whole.]");
+    }
+    text
+}
+
+/// `%20` and the like in the name of a part.
+fn unescaped(name: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), name.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,127 @@
+//! Documents as text: PDF, office files, books, tables, calendars and cards, page by page, within limits.
+//!
+//! What a reader of the document would not see is marked, and what cannot be read says why.
+//!
+//! Never: I/O, a part of a document that is run or fetched, or more than [`Limits`] allow.
+//! Start at [`read`]; then a file for each kind.
+
+mod archive;
+mod csv;
+mod docx;
+mod epub;
+mod kind;
+mod lines;
+mod ods;
+mod pages;
+mod pdf;
+mod pptx;
+#[cfg(test)]
+mod tests;
+mod words;
+mod xlsx;
+mod xml;
+
+use serde::{Deserialize, Serialize};
+
+pub use kind::{Kind, may_be};
+pub use pages::Wanted;
+
+/// What one document may need. Memory and time are bounded by who runs this.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The most bytes of what is packed in it, unpacked.
+    pub unpacked_bytes: u64,
+    /// The most files that are packed in it.
+    pub entries: usize,
+    /// How deep its elements may stand in each other.
+    pub depth: usize,
+    /// The most bytes of text that are given back.
+    pub text_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { unpacked_bytes: 256 << 20, entries: 10_000, depth: 256, text_bytes: 1 << 20 }
+    }
+}
+
+/// A part of a document: what it calls a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// From 1.
+    pub number: usize,
+    /// What it is called, where it has a name.
+    pub title: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// What was read of a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    /// What it is.
+    pub kind: Kind,
+    /// How many pages it has.
+    pub total: usize,
+    /// Those that were wanted, as far as they fit.
+    pub pages: Vec<Page>,
+    /// What there is to know besides.
+    pub notes: Vec<String>,
+}
+
+/// Why a document cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// It is none of those that are known.
+    #[error("it is no document that can be read as text")]
+    Unknown,
+    /// A password is needed.
+    #[error("it is encrypted: it opens with a password only, and cannot be read without it")]
+    Encrypted,
+    /// The format of before 2007.
+    #[error("it is an office file of the kind before 2007 (.doc, .xls, .ppt): save it in the newer one, or as PDF")]
+    Old,
+    /// It needs more than is allowed.
+    #[error("it is too much: {0}")]
+    TooMuch(String),
+    /// It is not whole, or not what it says.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+    /// There is no such page.
+    #[error("there is no such {unit} in it: {asked}. It has {has}")]
+    NoPage {
+        /// What its pages are called.
+        unit: &'static str,
+        /// What was asked for.
+        asked: String,
+        /// What it has.
+        has: String,
+    },
+}
+
+/// Something of it is damaged.
+fn damaged(error: &impl std::fmt::Display) -> Unreadable {
+    let said: String = error.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
+    Unreadable::Damaged(said)
+}
+
+/// What a document says: the pages that are wanted of it.
+///
+/// # Errors
+/// When it cannot be read: why.
+pub fn read(name: &str, bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<Document, Unreadable> {
+    let kind = Kind::of(name, bytes, limits)?;
+    let text = || words::decoded(bytes);
+    let all = match kind {
+        Kind::Pdf => return pdf::read(bytes, wanted, limits),
+        Kind::Xlsx => xlsx::read(bytes, wanted, limits)?,
+        Kind::Ods => ods::read(bytes, limits)?,
+        Kind::Docx => docx::read(bytes, limits)?,
+        Kind::Pptx => pptx::read(bytes, limits)?,
+        Kind::Epub => epub::read(bytes, limits)?,
+        Kind::Html => epub::html(&text()),
+        Kind::Csv => csv::read(&text()),
+        Kind::Ics | Kind::Vcf => lines::read(&text()),
+    };
+    pages::chosen(kind, all, wanted, limits)
+}

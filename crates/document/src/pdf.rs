@@ -1,0 +1,87 @@
+//! PDF, page by page. What a page draws so that nobody sees it stands apart, and says so.
+//!
+//! A page that its reader breaks on costs that page alone.
+
+mod drawn;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pdf_extract::{Document as Pdf, Error, OutputError, PlainTextOutput, output_doc_page};
+
+use crate::pages::{self, Wanted};
+use crate::pdf::drawn::{Keep, rewritten};
+use crate::{Document, Kind, Limits, Page, Unreadable, damaged, words};
+
+/// What the pages say.
+pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<Document, Unreadable> {
+    let pdf = opened(bytes)?;
+    let ids = pdf.get_pages();
+    let total = ids.len();
+    if total == 0 {
+        return Err(Unreadable::Damaged("it has no pages".to_owned()));
+    }
+    let chosen: Vec<u32> = ids
+        .keys()
+        .copied()
+        .filter(|number| usize::try_from(*number).is_ok_and(|number| wanted.takes(number, "")))
+        .collect();
+    if chosen.is_empty() {
+        return Err(pages::none(Kind::Pdf, &vec![String::new(); total], wanted));
+    }
+    let (shown, unseen) = rewritten(&pdf, &chosen, Keep::Seen);
+    let hidden = if unseen { Some(rewritten(&pdf, &chosen, Keep::Unseen).0) } else { None };
+    let (mut all, mut notes, mut length) = (Vec::new(), Vec::new(), 0);
+    for number in chosen {
+        let mut text = match page(&shown, number) {
+            Ok(text) => text,
+            Err(why) => {
+                notes.push(format!("Page {number} could not be read whole: {why}"));
+                pdf.extract_text(&[number]).unwrap_or_default()
+            }
+        };
+        let unseen = hidden.as_ref().and_then(|hidden| page(hidden, number).ok()).unwrap_or_default();
+        if !unseen.trim().is_empty() {
+            let unseen = words::seen(&unseen);
+            text.push_str(&format!("\n[Drawn so that a reader does not see it (invisible, white or tiny):\n{unseen}]"));
+        }
+        let text = words::seen(&text);
+        length += text.len();
+        all.push(Page { number: usize::try_from(number).unwrap_or(usize::MAX), title: String::new(), text });
+        if length > limits.text_bytes {
+            break;
+        }
+    }
+    if all.iter().all(|page| page.text.trim().is_empty()) {
+        notes.push("There are no letters on these pages: they may be scanned pictures.".to_owned());
+    }
+    Ok(Document { kind: Kind::Pdf, total, pages: pages::bounded(all, limits.text_bytes), notes })
+}
+
+fn opened(bytes: &[u8]) -> Result<Pdf, Unreadable> {
+    let sealed = |error: &Error| matches!(error, Error::InvalidPassword | Error::Decryption(_));
+    let loaded = catch_unwind(AssertUnwindSafe(|| Pdf::load_mem(bytes)));
+    let mut pdf = match loaded {
+        Ok(Ok(pdf)) => pdf,
+        Ok(Err(error)) if sealed(&error) => return Err(Unreadable::Encrypted),
+        Ok(Err(error)) => return Err(damaged(&error)),
+        Err(_panic) => return Err(Unreadable::Damaged("it cannot be taken apart".to_owned())),
+    };
+    // Many that only forbid printing open with no password at all.
+    if pdf.is_encrypted() && pdf.decrypt("").is_err() {
+        return Err(Unreadable::Encrypted);
+    }
+    Ok(pdf)
+}
+
+/// The words of a page, or why there are none.
+fn page(pdf: &Pdf, number: u32) -> Result<String, String> {
+    let mut text = String::new();
+    let read = catch_unwind(AssertUnwindSafe(|| -> Result<(), OutputError> {
+        output_doc_page(pdf, &mut PlainTextOutput::new(&mut text), number)
+    }));
+    match read {
+        Ok(Ok(())) => Ok(text),
+        Ok(Err(error)) => Err(damaged(&error).to_string()),
+        Err(_panic) => Err("something in it is not as it should be".to_owned()),
+    }
+}

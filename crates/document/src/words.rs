@@ -1,0 +1,49 @@
+//! Bytes as words, and words as they are seen.
+
+use encoding_rs::{Encoding, WINDOWS_1252};
+
+use hob_http::page::characters::visible;
+
+/// The words that bytes are: by their byte order mark, else UTF-8, else as Windows wrote them.
+pub(crate) fn decoded(bytes: &[u8]) -> String {
+    if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
+        return encoding.decode_without_bom_handling(&bytes[mark..]).0.into_owned();
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        // What was cut within a character is UTF-8 still.
+        Err(error) if error.error_len().is_none() => String::from_utf8_lossy(bytes).into_owned(),
+        Err(_) => WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
+    }
+}
+
+/// Words without the characters that nobody sees, and with a line that tells how many those were.
+pub(crate) fn seen(text: &str) -> String {
+    let (text, invisible) = visible(text);
+    let text = tidy(&text);
+    match invisible {
+        0 => text,
+        count => format!("{text}\n[Invisible characters left out: {count}]").trim_start().to_owned(),
+    }
+}
+
+/// Without spaces at the ends of lines, and never two empty lines together.
+fn tidy(text: &str) -> String {
+    let mut tidy = String::with_capacity(text.len());
+    let mut empty = 0;
+    for line in text.lines().map(str::trim_end) {
+        empty = if line.is_empty() { empty + 1 } else { 0 };
+        if empty < 2 {
+            tidy.push_str(line);
+            tidy.push('\n');
+        }
+    }
+    tidy.trim_matches('\n').to_owned()
+}
+
+/// The cells of a row, as one line. Those at the end in which nothing stands are left out.
+pub(crate) fn row(cells: &[String]) -> String {
+    let last = cells.iter().rposition(|cell| !cell.is_empty()).map_or(0, |at| at + 1);
+    let flat = |cell: &String| cell.split_whitespace().collect::<Vec<_>>().join(" ");
+    cells[..last].iter().map(flat).collect::<Vec<_>>().join(" | ")
+}

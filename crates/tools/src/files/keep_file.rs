@@ -1,0 +1,250 @@
+//! `keep_file`: a file that came with a message, into the workspace, so that programs can open it. Never over another one.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cap_std::fs::Dir;
+use rustix::fs::{RenameFlags, renameat_with};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::files::deed::{Deed, Told, carry_out};
+use crate::files::record::Records;
+use crate::files::room::{Room, RoomError};
+use crate::files::text::size;
+use crate::files::write_file::{folder_of, part};
+use crate::files::{MODULE, assess_change, changing};
+use crate::registry::{parse, spec_of};
+use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use hob_core::domain::ids::FileId;
+use hob_core::domain::principal::Role;
+use hob_core::domain::tools::{Assessment, Grade};
+
+/// The longest name that a file gets, in bytes.
+const NAME_BYTES_MAX: usize = 120;
+/// How many names are tried.
+const NAMES_MAX: u32 = 100;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Of a file that came with a message.
+    id: i64,
+    /// In the workspace; `.` is the workspace itself.
+    folder: String,
+}
+
+/// What is to be kept, and where.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Wanted {
+    source: PathBuf,
+    folder: String,
+    name: String,
+}
+
+impl Wanted {
+    /// Where its content lies.
+    pub(super) fn source(&self) -> &Path {
+        &self.source
+    }
+}
+
+/// The tool.
+pub struct KeepFile {
+    spec: ToolSpec,
+    room: Arc<Room>,
+    records: Records,
+}
+
+impl KeepFile {
+    /// Puts what is in `records` into `room`.
+    #[must_use]
+    pub fn new(room: Arc<Room>, records: Records) -> Self {
+        let about = "Puts a file that came with a message into the workspace under its own name, for the terminal and programs.";
+        let spec = spec_of::<Arguments>("keep_file", about, true).of(MODULE, Role::User).with(changing()).on_need();
+        Self { spec, room, records }
+    }
+}
+
+#[async_trait]
+impl Tool for KeepFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        let mut assessment = assess_change(&self.room, &invocation.arguments, &["folder"]);
+        // From then on nobody would know that it is a stranger's.
+        if self.room.is_trusted() && assessment.grade < Grade::High {
+            assessment.grade = Grade::High;
+            let reason = "The file came with a message, and all files of the workspace are taken for vouched for";
+            assessment.reasons.push(reason.to_owned());
+        }
+        assessment
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        let Arguments { id, folder } = match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(arguments) => arguments,
+            Err(outcome) => return outcome,
+        };
+        match self.records.find(invocation.place, FileId(id)).await {
+            Ok((record, source)) => {
+                let name = file_name(&record.name, id);
+                carry_out(&self.room, &invocation, Deed::Keep(Wanted { source, folder, name })).await
+            }
+            Err(error) => Outcome::Error(error.to_string()),
+        }
+    }
+}
+
+/// Keeps it under the first name that is free. One that is there and is the same stays as it is.
+pub(super) fn done(room: &Room, Wanted { source, folder, name }: &Wanted) -> Result<Told, RoomError> {
+    let dir = folder.trim_end_matches('/');
+    let path = |name: &str| if matches!(dir, "" | ".") { name.to_owned() } else { format!("{dir}/{name}") };
+    let (parent, _) = folder_of(room, &room.spot(&path(name), true)?, true)?;
+    let failed = |error: io::Error| RoomError::Failed { path: path(name), why: error.to_string() };
+    let (being_written, bytes) = copied(source, &parent).map_err(failed)?;
+    let placed = place(&parent, &being_written, (name, source));
+    if !matches!(placed, Ok(Placed::New(_)))
+        && let Err(error) = parent.remove_file(&being_written)
+    {
+        tracing::debug!(%error, "a copy that is not needed stays in the workspace");
+    }
+    let told = match placed.map_err(failed)? {
+        Placed::New(name) => format!("Kept as {:?}, {}.", path(&name), size(bytes)),
+        Placed::There(name) => format!("It is there already: {:?}, {}.", path(&name), size(bytes)),
+    };
+    Ok(Told::done(told))
+}
+
+/// Under which name it lies.
+enum Placed {
+    New(String),
+    There(String),
+}
+
+fn place(parent: &Dir, being_written: &Path, (name, source): (&str, &Path)) -> io::Result<Placed> {
+    for number in 1..=NAMES_MAX {
+        let name = numbered(name, number);
+        match renameat_with(parent, being_written, parent, Path::new(&name), RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                parent.open(".")?.sync_all()?;
+                return Ok(Placed::New(name));
+            }
+            Err(rustix::io::Errno::EXIST) if is_same(parent, &name, source)? => return Ok(Placed::There(name)),
+            Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::Error::other(format!("there are {NAMES_MAX} files of this name already")))
+}
+
+/// A copy under a name of its own, and its size.
+fn copied(source: &Path, parent: &Dir) -> io::Result<(PathBuf, u64)> {
+    let mut from = fs::File::open(source)?;
+    let (name, mut to) = part(parent)?;
+    let copied = io::copy(&mut from, &mut to).and_then(|bytes| to.sync_all().map(|()| bytes));
+    match copied {
+        Ok(bytes) => Ok((name, bytes)),
+        Err(error) => {
+            parent.remove_file(&name)?;
+            Err(error)
+        }
+    }
+}
+
+/// Whether an ordinary file of this name has the same content.
+fn is_same(parent: &Dir, name: &str, source: &Path) -> io::Result<bool> {
+    let (there, wanted) = (parent.symlink_metadata(name)?, fs::metadata(source)?.len());
+    if !there.is_file() || there.len() != wanted {
+        return Ok(false);
+    }
+    let (mut one, mut other) = (Vec::new(), Vec::new());
+    parent.open(name)?.take(wanted).read_to_end(&mut one)?;
+    fs::File::open(source)?.take(wanted).read_to_end(&mut other)?;
+    Ok(one == other)
+}
+
+/// The first is the name itself, the second `name (2).pdf`.
+fn numbered(name: &str, number: u32) -> String {
+    if number == 1 {
+        return name.to_owned();
+    }
+    match name.rsplit_once('.') {
+        Some((stem, end)) if !stem.is_empty() => format!("{stem} ({number}).{end}"),
+        _ => format!("{name} ({number})"),
+    }
+}
+
+/// A name that is one on any disk: its sender chose it.
+fn file_name(name: &str, id: i64) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    // Characters that turn the direction of writing make one end look like another.
+    let odd = |c: char| {
+        c.is_control()
+            || "<>:\"|?*\u{fffd}\u{feff}".contains(c)
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+    };
+    let plain: String = last.chars().map(|c| if odd(c) { '_' } else { c }).collect();
+    let plain = plain.trim_matches(|c: char| c.is_whitespace() || c == '.').trim_start_matches('-');
+    let (stem, end) = match plain.rsplit_once('.') {
+        Some((stem, end)) if !stem.is_empty() && end.len() <= 16 => (stem, format!(".{end}")),
+        _ => (plain, String::new()),
+    };
+    let stem = &stem[..stem.floor_char_boundary(NAME_BYTES_MAX - end.len())];
+    if stem.is_empty() { format!("file {id}{end}") } else { format!("{stem}{end}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn c6_a_name_becomes_one_that_any_disk_takes() {
+        for (name, expected) in [
+            ("invoice.pdf", "invoice.pdf"),
+            ("../../etc/passwd", "passwd"),
+            ("C:\\x\\a b.txt", "a b.txt"),
+            (".bashrc", "bashrc"),
+            ("-rf", "rf"),
+            ("a\u{202e}fdp.exe", "a_fdp.exe"),
+            ("a\nb?.txt", "a_b_.txt"),
+            ("...", "file 7"),
+            ("", "file 7"),
+            ("Übersicht.tar.gz", "Übersicht.tar.gz"),
+        ] {
+            assert_eq!(file_name(name, 7), expected, "{name:?}");
+        }
+        assert_eq!(file_name(&format!("{}.pdf", "ä".repeat(300)), 7).len(), 120);
+        assert_eq!((numbered("a.tar.gz", 2), numbered("a", 3)), ("a.tar (2).gz".to_owned(), "a (3)".to_owned()));
+    }
+
+    #[test]
+    fn c6_a_file_is_kept_beside_others_and_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("workspace");
+        let workspace = Workspace { root: root.clone(), read: Vec::new(), write: Vec::new() };
+        let room = Room::new(&workspace, Vec::new(), false);
+        let keep = |content: &str, folder: &str| {
+            let source = dir.path().join("content");
+            fs::write(&source, content).unwrap();
+            let wanted = Wanted { source, folder: folder.to_owned(), name: "a.txt".to_owned() };
+            done(&room, &wanted).map(|told| told.text).map_err(|error| error.to_string())
+        };
+        assert_eq!(keep("one", ".").unwrap(), "Kept as \"a.txt\", 3 bytes.");
+        assert_eq!(keep("two", ".").unwrap(), "Kept as \"a (2).txt\", 3 bytes.");
+        assert_eq!(keep("one", ".").unwrap(), "It is there already: \"a.txt\", 3 bytes.");
+        assert_eq!(keep("two", ".").unwrap(), "It is there already: \"a (2).txt\", 3 bytes.");
+        assert_eq!(keep("one", "in/here/").unwrap(), "Kept as \"in/here/a.txt\", 3 bytes.");
+        assert!(keep("one", "../out").unwrap_err().contains("lies outside"));
+        let mut names: Vec<_> = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["a (2).txt", "a.txt", "in"], "no part is left");
+        assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "one");
+    }
+}
