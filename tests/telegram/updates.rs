@@ -42,10 +42,25 @@ async fn what_has_no_text_is_named_unless_it_is_a_file() {
     fake.post(Post::new(7, 7, "").with(json!({ "voice": voice })));
     fake.post(Post::new(7, 7, "").with(json!({"dice": {"emoji": "🎲", "value": 3}})));
     fake.post(Post::new(7, 7, "").with(json!({"location": {"latitude": 52.5, "longitude": 13.4}})));
+    let location = json!({"latitude": 48.2, "longitude": 16.37, "horizontal_accuracy": 12.4});
+    fake.post(Post::new(7, 7, "").with(json!({
+        "location": location, "venue": {"location": location, "title": "Café [Mozart]", "address": "Albertinaplatz 2"}
+    })));
     fake.post(Post::new(7, 7, "").with(json!({"new_chat_title": "a notice"})));
     fake.say(7, "end");
     let hob = Running::start(&fake);
-    assert_eq!(hob.intake.texts(6).await, ["our cat", "", "", "[dice]", "[location]", "end"]);
+    assert_eq!(
+        hob.intake.texts(7).await,
+        [
+            "our cat",
+            "",
+            "",
+            "[dice]",
+            "[Place: (latitude 52.5, longitude 13.4)]",
+            "[Place: Café  Mozart, Albertinaplatz 2 (latitude 48.2, longitude 16.37, within 12 m)]",
+            "end"
+        ]
+    );
     hob.end().await;
 }
 

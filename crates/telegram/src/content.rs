@@ -1,6 +1,6 @@
 //! What a message holds: its words, and its files. Pure.
 
-use teloxide::types::{MediaKind, Message, MessageEntity, MessageKind};
+use teloxide::types::{Location, MediaKind, Message, MessageEntity, MessageKind, Venue};
 
 use crate::origin::forwarded_from;
 use hob_core::domain::inbound::{Attachment, Recorded};
@@ -23,7 +23,11 @@ pub(super) fn content(message: &Message) -> Option<String> {
             MediaKind::Contact(_) => "contact",
             MediaKind::Document(_) => "document",
             MediaKind::Game(_) => "game",
-            MediaKind::Venue(_) | MediaKind::Location(_) => "location",
+            MediaKind::Venue(media) => {
+                let Venue { location, title, address, .. } = &media.venue;
+                return Some(place(&[title, address], location));
+            }
+            MediaKind::Location(media) => return Some(place(&[], &media.location)),
             MediaKind::PaidMedia(_) => "paid media",
             MediaKind::Photo(_) => "photo",
             MediaKind::Poll(_) => "poll",
@@ -38,6 +42,17 @@ pub(super) fn content(message: &Message) -> Option<String> {
         _ => return None,
     };
     Some(format!("[{what}]"))
+}
+
+/// A place in words: what it is called, where it has a name, and where it is (row C6).
+fn place(names: &[&String], location: &Location) -> String {
+    // Such a line must not end early, or go on as another one.
+    let plain = |name: &&String| name.replace(|c: char| c.is_control() || "[]".contains(c), " ").trim().to_owned();
+    let names: Vec<String> = names.iter().map(plain).filter(|name| !name.is_empty()).collect();
+    let name = if names.is_empty() { String::new() } else { format!(" {}", names.join(", ")) };
+    let within = location.horizontal_accuracy.map(|metres| format!(", within {metres:.0} m")).unwrap_or_default();
+    let live = location.live_period.map_or("", |_| ", as of now: it is shared live");
+    format!("[Place:{name} (latitude {}, longitude {}{within}{live})]", location.latitude, location.longitude)
 }
 
 /// Whether its sender speaks in it. A voice message that is forwarded, or a bot's, is a file: somebody else speaks.
