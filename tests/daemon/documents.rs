@@ -46,7 +46,7 @@ async fn handed(house: &mut House, (name, bytes): (&str, &[u8]), call: (&str, se
     house.model.reply(Reply::call(call.0, &call.1.to_string())).reply(Reply::text("I see."));
     house.telegram.hand(ADA, (name, bytes), "what does it say?");
     house.told(ADA, told + 1).await;
-    house.model.requests()[asked + 1].last_text()
+    house.model.requests()[asked + 1].last_text().to_owned()
 }
 
 #[tokio::test]
@@ -65,13 +65,6 @@ async fn c6_a_pdf_is_read_by_page_behind_walls() {
     ");
     let second = handed(&mut house, ("bill.pdf", &bytes), ("read_file", json!({ "id": 2, "page": "2" }))).await;
     assert_eq!(second, "[PDF, 2 pages]\n--- page 2 ---\nuntil May");
-    // What stands in it is nobody's word: a change is asked about.
-    let write = json!({ "path": "x.txt", "content": "x" }).to_string();
-    house.model.reply(Reply::call("read_file", r#"{"id": 1}"#));
-    house.model.reply(Reply::call("send_message", r#"{"text": "x"}"#)).otherwise(|_| Reply::text("Well."));
-    house.model.reply(Reply::call("write_file", &write));
-    house.say(ADA, "do what it says");
-    house.told(ADA, 3).await;
     house.nothing_refused();
 }
 
@@ -91,6 +84,64 @@ async fn c6_a_document_that_cannot_be_read_says_why_and_harms_nobody() {
     let bomb = pdf(&[&packed.finish().unwrap()], true);
     let bomb = handed(&mut house, ("bomb.pdf", &bomb), ("read_file", json!({ "id": 3 }))).await;
     insta::assert_snapshot!(bomb.lines().next().unwrap(), @r#""bomb.pdf" cannot be read as text: it takes more than 768 MiB of memory."#);
+    house.nothing_refused();
+}
+
+/// A PNG of 2 × 2 pixels, as far as its header goes, in Base64.
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91Jpz";
+
+#[tokio::test]
+async fn c6_pictures_and_files_of_a_result_are_seen_and_can_be_sent_on() {
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/hostile_mcp.py");
+    let server = format!(
+        "[mcp.s]\nsandbox = false\ncommand = ['python3', '{}', '$HOME', '']\ntrusted_output = true\n\
+         trusted_annotations = true\napproval = 'never'",
+        script.display()
+    );
+    let mut house = House::with(&server).await;
+    house.start().await;
+    house.hob().until_log("mcp.listed").await;
+    let content = json!([
+        { "type": "text", "text": "Here it is." },
+        { "type": "image", "data": PNG, "mimeType": "image/png" },
+        { "type": "resource", "resource": { "uri": "file:///plan.txt", "mimeType": "text/plain", "blob": "QmVkcw==" } },
+    ]);
+    let call = json!({ "name": "s__echo", "arguments": { "content": content } }).to_string();
+    house.model.reply(Reply::call("use_tool", &call)).reply(Reply::call("send_file", r#"{"id": 2}"#));
+    house.model.reply(Reply::text("There."));
+    house.say(ADA, "show me");
+    house.telegram.until_sent(ADA, 2).await;
+    let asked = house.model.requests();
+    let results: Vec<&serde_json::Value> =
+        asked[1].messages().iter().filter(|message| message["role"] == "tool").collect();
+    insta::assert_snapshot!(results[0]["content"].as_str().unwrap(), @r#"
+    Here it is.
+    [image, image/png, 1 KB]
+    [file:///plan.txt, text/plain, 1 KB]
+    [File "picture.png", image/png, 33 bytes: id 1, for read_file and send_file]
+    [File "plan.txt", text/plain, 4 bytes: id 2, for read_file and send_file]
+    "#);
+    assert_eq!(asked[1].pictures(), [format!("data:image/png;base64,{PNG}")]);
+    let sent = house.telegram.look(|world| world.chat(ADA).by_bot().cloned().collect::<Vec<_>>());
+    let file = sent.iter().find_map(|message| message.file.clone()).unwrap();
+    assert_eq!((file.name.as_str(), file.bytes.as_slice()), ("plan.txt", b"Beds".as_slice()));
+    // It is in the history by reference.
+    house.ask(ADA, "and its colour?", Reply::text("Blue.")).await;
+    assert_eq!(house.model.requests()[3].pictures().len(), 1);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn c6_a_picture_in_the_workspace_is_seen() {
+    let mut house = House::new().await;
+    house.start().await;
+    std::fs::create_dir_all(house.path("data/workspace")).unwrap();
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x02\x08\x02\0\0\0\xfd\xd4\x9as";
+    std::fs::write(house.path("data/workspace/a.png"), png).unwrap();
+    house.model.reply(Reply::call("read_file", r#"{"path": "a.png"}"#));
+    house.ask(ADA, "what is on it?", Reply::text("A cat.")).await;
+    let asked = house.model.requests();
+    assert_eq!(asked[1].pictures(), [format!("data:image/png;base64,{PNG}")]);
     house.nothing_refused();
 }
 

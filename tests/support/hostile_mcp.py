@@ -62,6 +62,8 @@ def fork():
 
 
 def call(name, arguments):
+    if name == "echo" and "content" in (arguments or {}):
+        return {"content": arguments["content"]}
     if name == "echo":
         return text(json.dumps(arguments))
     if name == "hang":

@@ -482,7 +482,7 @@ fn count(tokens: u64) -> i64 {
 /// What the envelope keeps of an outcome, and whether it is a failure.
 pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
     match outcome {
-        ToolOutcome::Text { text, is_error } => (text, *is_error),
+        ToolOutcome::Text { text, is_error } | ToolOutcome::Seen { text, is_error, .. } => (text, *is_error),
         ToolOutcome::Exited { text, code } => (text, *code != 0),
         ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
         ToolOutcome::Notebook { .. } => ("", false),

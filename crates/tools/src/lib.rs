@@ -229,6 +229,15 @@ impl Invocation {
     }
 }
 
+/// A file that a tool brings along with its words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Brought {
+    /// Its name.
+    pub name: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
 /// What a tool answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -249,6 +258,9 @@ pub enum Outcome {
     Request(Request),
     /// Any of the others, with words in it that come from there: who reads them is tainted (row N6).
     From(Source, Box<Self>),
+    /// Any of the others, with files: they are recorded as those are that come with messages, and pictures are shown to the
+    /// model (row C6).
+    Along(Vec<Brought>, Box<Self>),
 }
 
 /// What a tool asks of the machine.
@@ -286,6 +298,12 @@ impl Outcome {
         Self::From(source, Box::new(self))
     }
 
+    /// The same, with these files.
+    #[must_use]
+    pub fn along(self, files: Vec<Brought>) -> Self {
+        if files.is_empty() { self } else { Self::Along(files, Box::new(self)) }
+    }
+
     /// The same, with a line of Hob's below its words, if it has any.
     #[must_use]
     pub fn with(self, line: &str) -> Self {
@@ -297,6 +315,7 @@ impl Outcome {
             Self::Transient(text) => Self::Transient(told(text)),
             Self::Request(request) => Self::Request(request),
             Self::From(source, inner) => Self::From(source, Box::new(inner.with(line))),
+            Self::Along(files, inner) => Self::Along(files, Box::new(inner.with(line))),
         }
     }
 

@@ -95,8 +95,10 @@ impl ToolCallMeter {
         if matches!(self.outcome, "failed" | "transient" | "denied") {
             genai::failed(span, self.outcome);
         }
-        if let ToolOutcome::Text { text, .. } | ToolOutcome::Exited { text, .. } | ToolOutcome::Transient { text } =
-            outcome
+        if let ToolOutcome::Text { text, .. }
+        | ToolOutcome::Seen { text, .. }
+        | ToolOutcome::Exited { text, .. }
+        | ToolOutcome::Transient { text } = outcome
         {
             genai::tell_content(span, genai::TOOL_RESULT, || text.clone());
         }
@@ -125,12 +127,13 @@ pub(super) fn tool_span(call: &ToolCall) -> Span {
 
 fn outcome_of(outcome: &ToolOutcome) -> &'static str {
     match outcome {
-        ToolOutcome::Text { is_error: true, .. } => "failed",
+        ToolOutcome::Text { is_error: true, .. } | ToolOutcome::Seen { is_error: true, .. } => "failed",
         ToolOutcome::Exited { code, .. } if *code != 0 => "failed",
         ToolOutcome::Transient { .. } => "transient",
         ToolOutcome::Denied { .. } => "denied",
         ToolOutcome::Interrupted => "interrupted",
         ToolOutcome::Text { .. }
+        | ToolOutcome::Seen { .. }
         | ToolOutcome::Exited { .. }
         | ToolOutcome::Notebook { .. }
         | ToolOutcome::MoreIterations { .. }

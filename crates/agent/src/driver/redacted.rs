@@ -41,6 +41,7 @@ pub(super) fn answered(redactor: &Redactor, outcome: Outcome) -> Outcome {
         // It was made of arguments, in which there are none.
         Outcome::Request(request) => Outcome::Request(request),
         Outcome::From(source, inner) => Outcome::From(source, Box::new(answered(redactor, *inner))),
+        Outcome::Along(files, inner) => Outcome::Along(files, Box::new(answered(redactor, *inner))),
     }
 }
 
@@ -55,6 +56,9 @@ fn seen(redactor: &Redactor, mut draft: Draft) -> Draft {
 fn finished(redactor: &Redactor, outcome: ToolOutcome) -> ToolOutcome {
     match outcome {
         ToolOutcome::Text { text, is_error } => ToolOutcome::Text { text: without(redactor, text), is_error },
+        ToolOutcome::Seen { text, is_error, pictures } => {
+            ToolOutcome::Seen { text: without(redactor, text), is_error, pictures }
+        }
         ToolOutcome::Exited { text, code } => ToolOutcome::Exited { text: without(redactor, text), code },
         ToolOutcome::Transient { text } => ToolOutcome::Transient { text: without(redactor, text) },
         ToolOutcome::Denied { reason } => ToolOutcome::Denied { reason: without(redactor, reason) },

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::machine::{disclosed, draft, texts};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::{Assessment, ToolFacts};
-use hob_model::message::{Message, ReplyPart, ToolCall, ToolResult, reply_calls};
+use hob_model::message::{Message, Pictures, ReplyPart, ToolCall, ToolResult, reply_calls};
 
 /// The tool calls of one reply (row D4: the model sees the results when all are settled).
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,6 +40,9 @@ pub struct OpenCall {
     /// What was known of it when a person let it go.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<Assessment>,
+    /// The pictures of its result.
+    #[serde(skip_serializing_if = "Pictures::is_empty")]
+    pub pictures: Pictures,
 }
 
 /// What became of a call, for the record (row E10).
@@ -111,6 +114,7 @@ impl Batch {
             added: false,
             looked: false,
             approved: None,
+            pictures: Pictures::default(),
         };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
@@ -231,6 +235,13 @@ impl Batch {
         }
     }
 
+    /// Notes the pictures of a call's result.
+    pub fn show(&mut self, id: &CallId, pictures: &Pictures) {
+        if let Some(open) = self.find(id) {
+            open.pictures = pictures.clone();
+        }
+    }
+
     /// Settles a call that was not let through (rows D6, E7, E15).
     pub fn deny(&mut self, id: &CallId, reason: String) {
         self.finish(id, reason, true);
@@ -268,6 +279,9 @@ impl Batch {
     pub fn into_messages(self, unsettled: &str) -> Vec<Message> {
         // A result bears the name that its call was written under: some providers pair them by it.
         let written: Vec<String> = reply_calls(&self.reply).map(|call| call.name.clone()).collect();
+        let seen = self.calls.iter().filter(|open| !open.pictures.is_empty());
+        let seen: Vec<Message> =
+            seen.map(|open| Message::user_with(texts::pictures(&open.call.name), open.pictures.as_slice())).collect();
         let (added, meant): (Vec<OpenCall>, Vec<OpenCall>) = self.calls.into_iter().partition(|open| open.added);
         let mut messages = Vec::new();
         if !self.reply.is_empty() {
@@ -294,6 +308,8 @@ impl Batch {
             | Progress::Asks { .. }
             | Progress::Child => Message::user(draft::UNSETTLED),
         }));
+        // After all results: nothing may stand between them.
+        messages.extend(seen);
         messages
     }
 }

@@ -26,7 +26,7 @@ use hob_core::domain::draft::{Draft, DraftUse};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::Source;
 use hob_core::domain::tools::{Assessment, Grade, KEEP_CHANGES, Risk};
-use hob_model::message::{Completion, ToolCall};
+use hob_model::message::{Completion, Pictures, ToolCall};
 
 /// For the model: why a call of this was settled without a person's word.
 pub const LATE: &str =
@@ -122,6 +122,7 @@ fn added(run: &Active, index: usize) -> OpenCall {
         added: true,
         looked: false,
         approved: None,
+        pictures: Pictures::default(),
     }
 }
 

@@ -17,7 +17,7 @@ use hob_core::domain::origin::Source;
 use hob_core::domain::outgoing::Delivery;
 use hob_core::domain::tools::Assessment;
 use hob_model::error::ErrorClass;
-use hob_model::message::{Completion, Usage};
+use hob_model::message::{Completion, Pictures, Usage};
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -329,6 +329,15 @@ pub enum ToolOutcome {
         text: String,
         /// Whether it failed (row D5).
         is_error: bool,
+    },
+    /// Words for the model, and pictures that it is shown (row C6).
+    Seen {
+        /// The words.
+        text: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// The pictures.
+        pictures: Pictures,
     },
     /// A command ended; any code but 0 is a failure.
     Exited {

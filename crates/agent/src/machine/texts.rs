@@ -27,6 +27,12 @@ pub const INTERRUPTED: &str = "Interrupted before it finished; it may have had a
 pub const NOT_STARTED: &str = "Not run: the task ended before its turn came.";
 /// For the model: a person vouches for a call whose record was lost.
 pub const HAPPENED: &str = "This call took effect; a person confirmed it. Its output was lost.";
+/// For the model, before the pictures that a result brought.
+#[must_use]
+pub fn pictures(tool: &str) -> String {
+    format!("[The pictures in what {tool} answered, which nobody here has said:]")
+}
+
 /// For the person: a file that was to be sent.
 pub const FILE_GONE: &str = "(A file was to be sent here, but it has been deleted meanwhile.)";
 

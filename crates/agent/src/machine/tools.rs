@@ -47,6 +47,10 @@ pub(super) fn on_finished(
     };
     match outcome {
         ToolOutcome::Text { text, is_error } => batch.finish(id, text.clone(), *is_error),
+        ToolOutcome::Seen { text, is_error, pictures } => {
+            batch.finish(id, text.clone(), *is_error);
+            batch.show(id, pictures);
+        }
         ToolOutcome::Transient { text } => batch.finish(id, text.clone(), true),
         ToolOutcome::Denied { reason } => batch.deny(id, reason.clone()),
         ToolOutcome::Exited { text, code } => {
@@ -84,7 +88,10 @@ pub(super) fn on_finished(
 /// The words that an outcome brings.
 fn words(outcome: &ToolOutcome) -> &str {
     match outcome {
-        ToolOutcome::Text { text, .. } | ToolOutcome::Exited { text, .. } | ToolOutcome::Transient { text } => text,
+        ToolOutcome::Text { text, .. }
+        | ToolOutcome::Seen { text, .. }
+        | ToolOutcome::Exited { text, .. }
+        | ToolOutcome::Transient { text } => text,
         ToolOutcome::Denied { reason } | ToolOutcome::MoreIterations { reason } => reason,
         ToolOutcome::Ask { question } => question,
         ToolOutcome::Notebook { .. }

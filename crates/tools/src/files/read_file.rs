@@ -1,5 +1,6 @@
 //! `read_file`: a text of the workspace, or one that came with a message. What a document says is read behind walls.
 
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,14 +11,18 @@ use crate::files::deed::{self, Deed, Told};
 use crate::files::document::{self, Reader, View};
 use crate::files::record::Records;
 use crate::files::room::{Room, RoomError};
-use crate::files::text::{Lines, view};
+use crate::files::text::{Lines, size, sniff, view};
 use crate::files::{MODULE, Stop, assess_path, blocking, from_file};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Brought, Heard, Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::origin::{Origin, Source};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk};
+use hob_model::picture;
+
+/// How much of a file's beginning tells whether it is a picture.
+const HEAD: u64 = 8_192;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -74,6 +79,7 @@ impl ReadFile {
     async fn read(&self, name: &str, told: Told, page: Option<String>) -> Outcome {
         let Told { text, is_error, file, .. } = told;
         match file {
+            Some(bytes) if picture::look(sniff(&bytes), &bytes).is_some() => shown(name, bytes),
             Some(bytes) => match self.reader.read(name, bytes, page.as_deref().unwrap_or_default()).await {
                 Ok(text) => Outcome::Text(text),
                 Err(why) => Outcome::Error(why),
@@ -107,11 +113,38 @@ fn told(file: &mut std::fs::File, wanted: &Wanted, (came, stop): (bool, &Stop)) 
     // What people work on here is shown as it is written; of what came, people want to know what it says.
     let read = page.is_some() || came && lines == Lines::default();
     let view_as = if read { View::Read } else { View::Written };
+    if let Some(bytes) = picture_of(file).map_err(failed)? {
+        return Ok(Told::file(path, bytes));
+    }
     if let Some(bytes) = document::taken(file, path, view_as).map_err(failed)? {
         return Ok(Told::file(path, bytes));
     }
     let text = view(file, lines, stop).map_err(failed)?.map_err(RoomError::Content)?;
     Ok(Told::from(path, text))
+}
+
+/// All of a file, if it is a picture that models are shown.
+fn picture_of(file: &mut std::fs::File) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(HEAD).read_to_end(&mut bytes)?;
+    if picture::look(sniff(&bytes), &bytes).is_none() {
+        return Ok(None);
+    }
+    file.take(picture::BYTES_MAX + 1 - HEAD).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// A picture of that name, to be shown.
+fn shown(name: &str, bytes: Vec<u8>) -> Outcome {
+    let mime = sniff(&bytes);
+    match picture::look(mime, &bytes) {
+        Some(Err(why)) => Outcome::Error(format!("This is {mime}, and it cannot be shown: {why}.")),
+        _ => {
+            let name = name.rsplit('/').next().unwrap_or(name).to_owned();
+            Outcome::Text(format!("This is {mime}, {}.", size(bytes.len() as u64))).along(vec![Brought { name, bytes }])
+        }
+    }
 }
 
 #[async_trait]

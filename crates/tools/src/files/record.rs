@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::Invocation;
 use crate::files::room::RoomError;
-use crate::files::text::sniff;
+use crate::files::text::{size, sniff};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Source;
@@ -16,6 +16,9 @@ use hob_store::contents::{Contents, Kept};
 use hob_store::error::StoreError;
 use hob_store::files::{self, FileRecord, NewFile};
 use hob_store::{Statement, Store, Tx};
+
+/// The most characters of a file's name.
+const NAME_CHARS_MAX: usize = 120;
 
 /// The records, and where their contents are.
 #[derive(Clone)]
@@ -70,6 +73,32 @@ impl Statement for Snapshot {
     }
 }
 
+/// A file as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its id.
+    pub id: FileId,
+    /// The SHA-256 of its content.
+    pub hash: String,
+    /// Its size.
+    pub bytes: u64,
+    /// What it is, by its content.
+    pub mime: &'static str,
+}
+
+/// What the model is told of a file.
+#[must_use]
+pub fn line(id: FileId, name: &str, (mime, bytes): (&str, u64)) -> String {
+    format!("[File {name:?}, {mime}, {}: id {id}, for read_file and send_file]", size(bytes))
+}
+
+/// A name that can be shown in one line: it was chosen by whoever made the file.
+#[must_use]
+pub fn clean(name: &str) -> String {
+    let kept = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(NAME_CHARS_MAX);
+    kept.collect::<String>().trim().to_owned()
+}
+
 /// Whose a file is: in private a person's, in a group the group's.
 #[must_use]
 pub fn scope_at(place: Place, user: hob_core::domain::ids::UserId) -> Scope {
@@ -98,15 +127,40 @@ impl Records {
         &self,
         invocation: &Invocation,
         name: &str,
-        (bytes, origin): (Vec<u8>, Source),
+        content: (Vec<u8>, Source),
     ) -> Result<FileId, RoomError> {
+        let key = format!("out:{}:{}", invocation.run, invocation.call);
+        Ok(self.keep(key, invocation, (name, content)).await?.id)
+    }
+
+    /// Keeps a file that this call has brought along, the `at`th.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub async fn brought(
+        &self,
+        invocation: &Invocation,
+        at: usize,
+        file: (&str, (Vec<u8>, Source)),
+    ) -> Result<Recorded, RoomError> {
+        let key = format!("tool:{}:{}:{at}", invocation.run, invocation.call);
+        self.keep(key, invocation, file).await
+    }
+
+    async fn keep(
+        &self,
+        key: String,
+        invocation: &Invocation,
+        (name, (bytes, origin)): (&str, (Vec<u8>, Source)),
+    ) -> Result<Recorded, RoomError> {
         let mime = sniff(&bytes);
         let kept = self.contents.keep(bytes).await;
         let kept = kept.map_err(|error| RoomError::Failed { path: name.to_owned(), why: error.to_string() })?;
-        let key = format!("out:{}:{}", invocation.run, invocation.call);
+        let (hash, bytes) = (kept.hash.clone(), kept.bytes);
         let (name, now) = (name.to_owned(), invocation.now);
         let snapshot = Snapshot { key, invocation: invocation.clone(), name, mime, kept, origin, now };
-        self.store.write(snapshot).await.map_err(|error| failed(&error))
+        let id = self.store.write(snapshot).await.map_err(|error| failed(&error))?;
+        Ok(Recorded { id, hash, bytes, mime })
     }
 }
 

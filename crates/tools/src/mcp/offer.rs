@@ -132,8 +132,8 @@ impl Tool for McpTool {
             return Outcome::Error(format!("The arguments of {} are no object.", self.spec.schema.name));
         };
         let outcome = match Box::pin(self.server.call(&self.listed, Call { arguments, meta })).await {
-            Ok(said) if said.failed => Outcome::Error(said.text),
-            Ok(said) => Outcome::Text(said.text),
+            Ok(said) if said.failed => Outcome::Error(said.text).along(said.files),
+            Ok(said) => Outcome::Text(said.text).along(said.files),
             Err(error) => self.failure(&error),
         };
         if self.settings().trusted_output {

@@ -1,6 +1,10 @@
 //! What a server answered, in words for the model, within bounds.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+use crate::Brought;
 
 /// The most that is kept of one answer, in bytes.
 const BYTES_MAX: usize = 1 << 20;
@@ -15,6 +19,8 @@ pub(super) struct Said {
     pub(super) text: String,
     /// Whether it says that the call failed.
     pub(super) failed: bool,
+    /// The pictures, sounds and other files in it.
+    pub(super) files: Vec<Brought>,
 }
 
 impl Said {
@@ -28,7 +34,7 @@ impl Said {
         }
         let failed = result.is_error == Some(true);
         let text = text.told(if failed { "It failed, and did not say why." } else { "Done; it answered nothing." });
-        Self { text, failed }
+        Self { text, failed, files: result.content.iter().filter_map(file).collect() }
     }
 }
 
@@ -52,7 +58,38 @@ fn words(block: &ContentBlock) -> String {
     }
 }
 
-/// What no model is shown: `[image, image/png, 12 KB]`.
+/// The file that a block is, under a name that says what it is.
+fn file(block: &ContentBlock) -> Option<Brought> {
+    let (name, base64) = match block {
+        ContentBlock::Image(image) => (named("picture", &image.mime_type), &image.data),
+        ContentBlock::Audio(audio) => (named("sound", &audio.mime_type), &audio.data),
+        ContentBlock::Resource(resource) => match &resource.resource {
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+                let path = uri.split(['?', '#']).next().unwrap_or_default();
+                let last = path.rsplit('/').next().filter(|last| last.contains('.'));
+                let name = last.map(str::to_owned);
+                (name.unwrap_or_else(|| named("file", mime_type.as_deref().unwrap_or_default())), blob)
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    // Some write it in lines; what is none even so is told of in words, and is no file.
+    let base64: String = base64.split_ascii_whitespace().collect();
+    let bytes = STANDARD.decode(base64).ok().filter(|bytes| !bytes.is_empty())?;
+    Some(Brought { name, bytes })
+}
+
+/// `picture.png` for `image/png`.
+fn named(what: &str, mime: &str) -> String {
+    let kind = mime.split(';').next().unwrap_or_default();
+    let end = kind.split_once('/').map_or("", |(_, end)| end.split('+').next().unwrap_or_default());
+    let end = end.trim_start_matches("x-");
+    let is_plain = !end.is_empty() && end.len() <= 8 && end.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_plain { format!("{what}.{end}") } else { what.to_owned() }
+}
+
+/// What no model is shown in words: `[image, image/png, 12 KB]`.
 fn bytes(what: &str, kind: &str, base64: &str) -> String {
     let size = base64.trim_end_matches('=').len() * 3 / 4;
     format!("[{what}, {kind}, {} KB]", size.div_ceil(1_000))
@@ -115,6 +152,20 @@ mod tests {
         [demo://3]: The third
         ");
         assert!(!all.failed);
+        let files: Vec<(&str, usize)> = all.files.iter().map(|file| (file.name.as_str(), file.bytes.len())).collect();
+        assert_eq!(files, [("picture.png", 12_000), ("sound.wav", 3), ("file.b", 3)]);
+    }
+
+    #[test]
+    fn c6_a_file_is_named_by_its_address_or_its_kind_and_must_be_one() {
+        let blob = |uri: &str, blob: &str| {
+            let block =
+                json!({ "type": "resource", "resource": { "uri": uri, "mimeType": "image/svg+xml", "blob": blob } });
+            said(json!({ "content": [block] })).files.pop().map(|file| (file.name, file.bytes))
+        };
+        assert_eq!(blob("file:///a/plan.pdf?x=1", "QU\nJD").unwrap(), ("plan.pdf".to_owned(), b"ABC".to_vec()));
+        assert_eq!(blob("demo://2", "QUJD").unwrap().0, "file.svg");
+        assert_eq!(blob("demo://2", "?"), None);
     }
 
     #[test]

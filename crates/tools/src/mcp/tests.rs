@@ -137,6 +137,10 @@ fn place(data_dir: &Path) -> Place {
 fn told(outcome: Outcome) -> String {
     match outcome {
         Outcome::From(source, outcome) => format!("<{}> {}", source.what, told(*outcome)),
+        Outcome::Along(files, outcome) => {
+            let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+            format!("{} + {}", told(*outcome), names.join(", "))
+        }
         Outcome::Text(text) => text,
         Outcome::Error(text) => format!("error: {text}"),
         Outcome::Transient(text) => format!("for now: {text}"),

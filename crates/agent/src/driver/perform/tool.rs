@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::driver::drafts::{self, InDraft};
+use crate::driver::perform::brought;
 use crate::driver::redacted;
 use crate::machine::event::ToolOutcome;
 use crate::ports::Ports;
@@ -15,10 +16,10 @@ use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::Principal;
 use hob_core::policy::arguments as written;
 use hob_core::policy::memory::Place;
-use hob_model::message::ToolCall;
+use hob_model::message::{Pictures, ToolCall};
 use hob_tools::registry::Registry;
 use hob_tools::results::ResultId;
-use hob_tools::{Invocation, Outcome, Request, Tool};
+use hob_tools::{Brought, Invocation, Outcome, Request, Tool};
 
 /// The most characters of a number that is told of.
 const NUMBER_CHARS_MAX: usize = 60;
@@ -81,9 +82,14 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
     let limit = ports.toolbox.timeouts.limit(tool.spec().timeout);
     let working = call(&*tool, invocation.clone(), limit);
     let (outcome, draft) = drafts::within(&ports.toolbox.drafts, &invocation, (&job.draft, working)).await;
-    let (outcome, source) = apart(redacted::answered(&ports.redactor, outcome));
+    let (outcome, source, files) = apart(redacted::answered(&ports.redactor, outcome));
+    let (outcome, pictures) = brought::kept(ports, &invocation, (outcome, source.as_ref(), files)).await;
+    let asked = (!pictures.is_empty()).then(|| outcome.clone());
     let outcome = told(ports, &name, &invocation, outcome).await;
+    // Whoever withholds the words withholds what came with them.
+    let pictures = asked.filter(|asked| *asked == outcome).map_or_else(Pictures::default, |_| pictures);
     let outcome = shown(ports, ResultId { run: invocation.run, call: invocation.call }, outcome).await;
+    let outcome = brought::seen(outcome, pictures);
     Done { outcome, source, draft: draft.map(Box::new) }
 }
 
@@ -138,13 +144,19 @@ async fn call(tool: &dyn Tool, invocation: Invocation, limit: Option<Duration>) 
     }
 }
 
-/// What a tool answered, and where its words come from; the innermost knows best.
-fn apart(mut outcome: Outcome) -> (Outcome, Option<Source>) {
-    let mut source = None;
-    while let Outcome::From(from, inner) = outcome {
-        (outcome, source) = (*inner, Some(from));
+/// What a tool answered, where its words come from (the innermost knows best), and what it brought along.
+fn apart(mut outcome: Outcome) -> (Outcome, Option<Source>, Vec<Brought>) {
+    let (mut source, mut files) = (None, Vec::new());
+    loop {
+        match outcome {
+            Outcome::From(from, inner) => (outcome, source) = (*inner, Some(from)),
+            Outcome::Along(brought, inner) => {
+                files.extend(brought);
+                outcome = *inner;
+            }
+            outcome => return (outcome, source, files),
+        }
     }
-    (outcome, source)
 }
 
 /// Row E7: hooks after the call may withhold its words; whether it failed stays as it was, for the record tells that
@@ -154,7 +166,7 @@ async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outco
         Outcome::Text(text) => (text.as_str(), false),
         Outcome::Exited { text, code } => (text.as_str(), *code != 0),
         Outcome::Error(text) | Outcome::Transient(text) => (text.as_str(), true),
-        Outcome::Request(_) | Outcome::From(..) => return outcome,
+        Outcome::Request(_) | Outcome::From(..) | Outcome::Along(..) => return outcome,
     };
     match ports.toolbox.hooks.withholds(name, invocation, result).await {
         None => outcome,
@@ -171,7 +183,7 @@ async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
         Outcome::Exited { text, code } => ToolOutcome::Exited { text: results.shown(id, text, chars_max).await, code },
         Outcome::Error(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: true },
         Outcome::Transient(text) => ToolOutcome::Transient { text: results.shown(id, text, chars_max).await },
-        Outcome::From(_, inner) => Box::pin(shown(ports, id, *inner)).await,
+        Outcome::From(_, inner) | Outcome::Along(_, inner) => Box::pin(shown(ports, id, *inner)).await,
         Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },
         Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
         Outcome::Request(Request::Spawn(mission)) => ToolOutcome::Spawn { mission },

@@ -36,7 +36,7 @@ async fn server_everything_answers_in_every_form() {
     insta::assert_snapshot!(world.says("s__get-tiny-image", json!({})).await, @"
     <MCP server s> Here's the image you requested:
     [image, image/png, 5 KB]
-    The image above is the MCP logo.
+    The image above is the MCP logo. + picture.png
     ");
     insta::assert_snapshot!(world.says("s__get-structured-content", json!({ "location": "Chicago" })).await, @r#"<MCP server s> {"temperature":36,"conditions":"Light rain / drizzle","humidity":82}"#);
     insta::assert_snapshot!(world.says("s__get-resource-links", json!({ "count": 2 })).await, @"
