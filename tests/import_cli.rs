@@ -32,7 +32,11 @@ fn copy(from: &Path, to: &Path) {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         let target = to.join(if name == "dotenv" { ".env" } else { name.as_str() });
-        if entry.path().is_dir() { copy(&entry.path(), &target) } else { drop(fs::copy(entry.path(), target).unwrap()) }
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
     }
 }
 
