@@ -32,7 +32,11 @@ fn copy(from: &Path, to: &Path) {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         let target = to.join(if name == "dotenv" { ".env" } else { name.as_str() });
-        if entry.path().is_dir() { copy(&entry.path(), &target) } else { drop(fs::copy(entry.path(), target).unwrap()) }
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
     }
 }
 
@@ -109,7 +113,7 @@ async fn openclaw_is_shown_first_and_nothing_is_changed() {
 
       memory      4 entries, 3 of them dated, the first 2026-03-03
       skill       tea, off until you enable it
-      persona     openclaw: 1802 characters from SOUL.md; `/persona openclaw` takes it
+      persona     openclaw: 1562 characters from SOUL.md; `/persona openclaw` takes it
       model       anthropic, claude-opus-5
       people      discord: 80351110224678912
       people      telegram: 123456789, 55
@@ -186,7 +190,24 @@ async fn nanobot_moves_in_and_twice_is_once() {
 #[tokio::test]
 async fn hermes_moves_in_and_twice_is_once() {
     let home = home("hermes").await;
-    insta::assert_snapshot!(import(&home, &["hermes"]).await, @"");
+    insta::assert_snapshot!(import(&home, &["hermes"]).await, @r"
+    From hermes (HOME/.hermes):
+
+      memory      3 entries
+      skill       bins, off until you enable it
+      persona     hermes: 514 characters from SOUL.md; `/persona hermes` takes it
+      model       anthropic, claude-sonnet-4.5
+      people      telegram: 123456789, 55
+      MCP server  notes: npx -y @modelcontextprotocol/server-memory
+      schedule    morning: 30 8 * * 1-5
+      schedule    look-at-the-mail: every 120 minutes
+
+    Not taken:
+      conversations: are the other program's own; what it kept of them as memory is taken
+      telegram.bot_token, the model's key, MEMORY_FILE_PATH of the MCP server notes: may be secret; --secrets takes such things as well
+
+    Nothing was changed. hob import hermes HOME/.hermes --apply --house (or --person NAME) does it.
+    ");
     twice_is_once(&home, &["hermes"]).await;
 }
 
