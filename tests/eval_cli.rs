@@ -71,7 +71,17 @@ async fn d8_scripted_cases_are_run_and_judged() {
     let short = TIME.replace("tells the time", "short").replace(", { text = \"It is late.\" }", "");
     let (code, said) = home.eval(&format!("{TIME}{wrong}{short}"), &[]).await;
     assert_eq!(code, Some(1), "{said}");
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r#"
+    tells the time  passed  2 cycles   answer  $0.00
+    wrong           FAILED  2 cycles   answer  $0.00
+      text does not contain "early"
+      it took 2 cycles, expected at most 1
+    short           FAILED  1 cycle    refused  $0.00
+      text does not contain "late"
+      text does not match "^It is"
+      it ended by refused, expected answer
+    1 of 3 passed, $0.00
+    "#);
     let (code, said) = home.eval(TIME, &["--json"]).await;
     assert_eq!(code, Some(0), "{said}");
     let line: Value = serde_json::from_str(&said).unwrap();
@@ -85,7 +95,14 @@ async fn d8_a_file_that_cannot_be_used_says_where_and_what_to_do() {
     let home = Home::new("");
     let (code, said) = home.eval(&TIME.replace("prompt", "promt"), &[]).await;
     assert_eq!(code, Some(2));
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r#"
+    hob: cases.toml: TOML parse error at line 4, column 1
+      |
+    4 | promt = "What time is it?"
+      | ^^^^^
+    unknown field `promt`, expected one of `name`, `prompt`, `turns`, `persona`, `model`, `approve`, `judge_script`, `script`, `expect`
+    did you mean `prompt`?
+    "#);
     for (bad, why) in [
         ("", "it has no case"),
         ("[[case]]\nname = 'a'\nprompt = 'x'\n", "`expect` is missing or empty"),
@@ -123,7 +140,7 @@ async fn d8_what_reaches_the_outside_is_refused_and_what_asks_is_answered_no() {
 }
 
 #[tokio::test]
-async fn d8_a_judge_decides_by_its_verdict_alone() {
+async fn f13_a_judge_decides_by_its_verdict_alone() {
     let home = Home::new("");
     let case = |verdict: &str| {
         format!(
@@ -136,10 +153,18 @@ async fn d8_a_judge_decides_by_its_verdict_alone() {
     let (code, said) =
         home.eval(&case(&VERDICT.replace("true", "false").replace("It does.", "No greeting.")), &[]).await;
     assert_eq!(code, Some(1));
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r#"
+    x  FAILED  1 cycle    answer  $0.00
+      "It greets.": No greeting.
+    0 of 1 passed, $0.00
+    "#);
     let (code, said) = home.eval(&case("criterion 1: pass"), &[]).await;
     assert_eq!(code, Some(1));
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r"
+    x  ERROR   1 cycle    answer  $0.00
+      the judge gave no verdict: expected value at line 1 column 1
+    0 of 1 passed, $0.00
+    ");
 }
 
 #[tokio::test]

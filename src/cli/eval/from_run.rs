@@ -73,7 +73,7 @@ fn case(recorded: &Recorded, tree: &Tree, redactor: &Redactor) -> (Case, String)
     if let Some(result) = &evaluation.final_tool_result {
         let result = toml::Value::String(clean(result)).to_string().replace('\n', "\n# ");
         notes += "# Its last tool result was this. Tools that only look bring something else another day:\n";
-        notes += &format!("# final_tool_result_contains = [{result}]\n");
+        notes.extend(["# final_tool_result_contains = [", result.as_str(), "]\n"]);
     }
     (case, notes)
 }

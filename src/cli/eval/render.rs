@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::eval::Judgement;
+use crate::cli::replay::words::count_of;
 use hob_core::domain::money::Money;
 
 /// A line for each case, below it what is wrong, and the sum.
@@ -15,14 +16,14 @@ pub(super) fn table(all: &[Judgement]) -> String {
         let result = match (judgement.passed, &judgement.error) {
             (true, _) => "passed",
             (false, None) => "FAILED",
-            (false, Some(_)) => "ERROR",
+            (false, Some(_)) => "ERROR ",
         };
         let padding = " ".repeat(width - judgement.name.width());
         let end = judgement.evaluation.terminated_by.as_deref().unwrap_or("-");
-        let cycles = judgement.evaluation.cycles;
+        let cycles = count_of(u64::from(judgement.evaluation.cycles), "cycle");
         let unpriced = if judgement.unpriced { " and what no price is known of" } else { "" };
         let Judgement { name, cost, .. } = judgement;
-        line(&mut page, &format!("{name}{padding}  {result}  {cycles:>3} cycles  {end}  {cost}{unpriced}"));
+        line(&mut page, &format!("{name}{padding}  {result}  {cycles:<9}  {end}  {cost}{unpriced}"));
         for why in judgement.failures.iter().chain(&judgement.error) {
             line(&mut page, &format!("  {why}"));
         }
