@@ -165,6 +165,7 @@ pub(super) async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -
         data_dir: base.data_dir,
         environment: base.environment,
         own_channel: Some(console),
+        trial: None,
         stays: matches!(visit, Visit::Person),
         space: Arc::new(SystemSpace),
         conditions,

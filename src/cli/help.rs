@@ -23,6 +23,7 @@ const PAGES: &[(&str, &str)] = &[
     ("discord", include_str!("../../docs/discord.md")),
     ("doctor", include_str!("../../docs/doctor.md")),
     ("email", include_str!("../../docs/email.md")),
+    ("eval", include_str!("../../docs/eval.md")),
     ("files", include_str!("../../docs/files.md")),
     ("import", include_str!("../../docs/import.md")),
     ("invariants", include_str!("../../docs/invariants.md")),

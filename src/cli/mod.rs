@@ -9,6 +9,7 @@ pub mod bench;
 pub mod chat;
 pub mod config;
 pub mod doctor;
+pub mod eval;
 pub mod exit;
 pub mod health;
 pub mod help;
@@ -43,6 +44,7 @@ use crate::cli::bench::BenchCommand;
 use crate::cli::chat::ChatArguments;
 use crate::cli::config::ConfigCommand;
 use crate::cli::doctor::DoctorArguments;
+use crate::cli::eval::EvalArguments;
 use crate::cli::health::HealthArguments;
 use crate::cli::help::HelpArguments;
 use crate::cli::import::ImportArguments;
@@ -101,6 +103,8 @@ pub enum Command {
     Runs(RunsArguments),
     /// Show how a run went, check its record, or see what another policy would have decided
     Replay(ReplayArguments),
+    /// Try cases and judge what came of them; exit code 1: one has failed, 2: the file cannot be used
+    Eval(EvalArguments),
     /// Search, forget, export and import what is remembered
     #[command(subcommand)]
     Memory(MemoryCommand),
@@ -228,6 +232,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Models(what) => models::run(what, named),
         Command::Runs(what) => runs::run(what, named),
         Command::Replay(what) => replay::run(what, named),
+        Command::Eval(what) => eval::run(what, named),
         Command::Memory(what) => memory::run(what, named),
         Command::Mcp(what) => mcp::run(&what, base(named)?),
         Command::Skill(what) => skill::run(what, named),

@@ -166,6 +166,7 @@ fn blueprint(base: &Base, conditions: Conditions) -> Blueprint {
         data_dir: base.data_dir.clone(),
         environment: base.environment.clone(),
         own_channel: None,
+        trial: None,
         stays: true,
         space: Arc::new(SystemSpace),
         conditions,

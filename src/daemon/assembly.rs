@@ -15,7 +15,7 @@ use crate::daemon::reload::plan;
 use crate::daemon::switches::Switches;
 use crate::daemon::toolset::{self, Grounds};
 use crate::daemon::windows::Windows;
-use crate::daemon::{Blueprint, backups, letters, memory, models, parts};
+use crate::daemon::{Blueprint, backups, letters, memory, models, parts, trial};
 use hob_agent::counts::Counts;
 use hob_agent::ports::{Ports, RunLimits};
 use hob_agent::prompt::{self, PromptSettings};
@@ -29,7 +29,7 @@ use hob_core::domain::upkeep::LastRound;
 use hob_memory::extraction::Extractor;
 use hob_memory::nearby::Nearby;
 use hob_memory::recall::Memory;
-use hob_model::catalog::Catalog;
+use hob_model::catalog::{Catalog, Entry};
 use hob_model::guarded::Watch;
 use hob_model::learned::Remember;
 use hob_model::metered::Metering;
@@ -249,6 +249,14 @@ async fn models(
         return Ok((Arc::clone(table), Arc::clone(models), (former.told.clone(), former.keyless.clone())));
     }
     let table = Arc::new(Table::new(&config.models)?);
+    if let Some(model) = blueprint.trial.as_ref().and_then(|trial| trial.model.clone()) {
+        let told = format!("{} answers.", model.label());
+        let watch = Watch::new(Arc::clone(&blueprint.clock));
+        let catalog = Catalog::watched(Entry::new("primary", model), Vec::new(), watch);
+        let metering = Metering { meters: Arc::clone(roots.delivery.meters()), table: Arc::clone(&table) };
+        let catalog = catalog.redacting(&blueprint.redactor).metered(&metering);
+        return Ok((table, Arc::new(catalog), (told, Vec::new())));
+    }
     let fresh = || Watch::new(Arc::clone(&blueprint.clock));
     let sources = models::Sources {
         config,
@@ -273,7 +281,7 @@ struct Shared {
 
 fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Catalog)) -> Arc<Tools> {
     let config = &blueprint.config;
-    Arc::new(Tools::new(toolset::tools(&Grounds {
+    let tools = toolset::tools(&Grounds {
         config,
         alarm: &roots.alarm,
         memory,
@@ -288,7 +296,8 @@ fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Cata
         contents: &roots.contents,
         skills: &roots.skills,
         started: roots.started,
-    })))
+    });
+    Arc::new(Tools::new(if blueprint.trial.is_some() { trial::within(tools) } else { tools }))
 }
 
 fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, StartError> {

@@ -30,6 +30,7 @@ mod slot;
 mod switches;
 mod telegram;
 pub mod toolset;
+pub mod trial;
 mod troubles;
 pub mod upkeep;
 mod voice;
@@ -53,6 +54,7 @@ use crate::daemon::reload::running::Current;
 use crate::daemon::reload::{Parts, Reloader};
 use crate::daemon::rest::RestWatch;
 use crate::daemon::switches::{FLUSH, Switches, ended};
+use crate::daemon::trial::Trial;
 use crate::daemon::windows::Windows;
 use hob_agent::write_off;
 use hob_config::Config;
@@ -101,6 +103,8 @@ pub struct Blueprint {
     pub environment: Environment,
     /// Channels that the caller brings; with one, those of the config stay off.
     pub own_channel: Option<Arc<dyn Channel>>,
+    /// It is only tried: nothing of it reaches the outside.
+    pub trial: Option<Trial>,
     /// Whether it stays: who is there for a moment only fetches nothing.
     pub stays: bool,
     /// What does not work as it should; what was found before the start is in it.

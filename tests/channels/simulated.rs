@@ -97,6 +97,7 @@ pub(crate) async fn start(house: &House, clock: &Clock) -> Daemon {
         redactor,
         environment,
         own_channel: None,
+        trial: None,
         stays: true,
         conditions: Conditions::default(),
         space: Arc::new(hob::daemon::upkeep::disk::SystemSpace),

@@ -123,6 +123,7 @@ fn blueprint(draft: &Draft, config: Config, data_dir: PathBuf) -> anyhow::Result
         data_dir,
         environment: draft.env.clone(),
         own_channel: None,
+        trial: None,
         stays: false,
         conditions: Conditions::default(),
         space: Arc::new(SystemSpace),

@@ -50,7 +50,7 @@ pub(in crate::cli) fn count_of(count: u64, what: &str) -> String {
 }
 
 /// There is no such run; which ones there are.
-pub(super) fn no_such_run(run: i64, near: &[RunId]) -> String {
+pub(in crate::cli) fn no_such_run(run: i64, near: &[RunId]) -> String {
     if near.is_empty() {
         return format!("there is no run {run}; there is none at all yet");
     }
@@ -59,12 +59,12 @@ pub(super) fn no_such_run(run: i64, near: &[RunId]) -> String {
 }
 
 /// A run without a journal: every run has one until what was said in it is forgotten.
-pub(super) fn forgotten(run: i64) -> String {
+pub(in crate::cli) fn forgotten(run: i64) -> String {
     format!("the journal of run {run} was forgotten, with what was said in it; `hob runs` still has what it cost")
 }
 
 /// A run whose journal was let go because it was old.
-pub(super) fn let_go(run: i64) -> String {
+pub(in crate::cli) fn let_go(run: i64) -> String {
     format!(
         "the journal of run {run} was let go: it ended longer ago than `journals_days` under [upkeep] keeps them; `hob runs` still has what it cost"
     )

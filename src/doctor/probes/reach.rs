@@ -164,6 +164,7 @@ pub(in crate::doctor) async fn channels(patient: &Patient) -> Vec<Finding> {
         redactor: patient.redactor.clone(),
         environment: patient.environment.clone(),
         own_channel: None,
+        trial: None,
         stays: false,
         conditions: Conditions::default(),
         space: Arc::new(SystemSpace),

@@ -1,0 +1,85 @@
+//! `hob eval from-run RUN`: a case that says what a recorded run was told, what its model answered, and how it went.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+
+use crate::cli::eval::case::{Case, Cases, Expect, ScriptedCall, ScriptedReply};
+use crate::cli::replay::{open, words};
+use crate::cli::{runtime, settled, show};
+use hob_agent::machine::event::Event;
+use hob_agent::replay::Recorded;
+use hob_agent::replay::load::{Found, Load};
+use hob_agent::replay::tree::Tree;
+use hob_config::environment::Environment;
+use hob_core::domain::ids::RunId;
+use hob_core::domain::redactor::Redactor;
+use hob_model::message::Completion;
+
+/// Prints the case.
+///
+/// # Errors
+/// When there is no such run, it cannot be read, or it is not over.
+pub(super) fn run(run: i64, named: Option<&Path>) -> anyhow::Result<()> {
+    let environment = Environment::of_process();
+    let redactor = Redactor::new(&settled(named, &environment)?.secrets(&environment))?;
+    let found = runtime()?.block_on(async {
+        let mut opened = open(named).await?;
+        anyhow::Ok(opened.reader.read(Load { run: RunId(run) }).await?)
+    })?;
+    let recorded = match found {
+        Found::Run(recorded) => recorded,
+        Found::LetGo => bail!("{}", words::let_go(run)),
+        Found::Nothing { near } => bail!("{}", words::no_such_run(run, &near)),
+    };
+    if recorded.events.is_empty() && recorded.broken.is_none() {
+        bail!("{}", words::forgotten(run));
+    }
+    let tree = Tree::of(&recorded);
+    if tree.evaluation.terminated_by.is_none() {
+        bail!("run {run} is not over, or its journal cannot be read to its end: there is nothing to expect of it");
+    }
+    let (case, notes) = case(&recorded, &tree, &redactor);
+    let text = toml::to_string(&Cases { judge: None, cases: vec![case] }).context("the case cannot be written")?;
+    Ok(show(&format!("{notes}{text}"))?)
+}
+
+/// The case, and what has to be known of it, as comments. Pure.
+fn case(recorded: &Recorded, tree: &Tree, redactor: &Redactor) -> (Case, String) {
+    let clean = |text: &str| redactor.redact(text).into_owned();
+    let replies = recorded.events.iter().filter_map(|timed| match &timed.event {
+        Event::ModelAnswered(completion) => Some(scripted(completion, &clean)),
+        _ => None,
+    });
+    let persona = recorded.events.iter().find_map(|timed| match &timed.event {
+        Event::Begun(begun) => begun.persona.as_ref().map(|persona| persona.name.clone()),
+        _ => None,
+    });
+    let evaluation = &tree.evaluation;
+    let case = Case {
+        name: format!("run {}", recorded.run.0),
+        prompt: Some(clean(&tree.message)),
+        persona,
+        script: replies.collect(),
+        expect: Expect {
+            text_contains: evaluation.text.iter().map(|text| clean(text)).collect(),
+            cycles_max: Some(evaluation.cycles),
+            terminated_by: evaluation.terminated_by.clone(),
+            ..Expect::default()
+        },
+        ..Case::default()
+    };
+    let mut notes = format!("# Run {}, answered by {}.\n", recorded.run.0, tree.models.join(", "));
+    if let Some(result) = &evaluation.final_tool_result {
+        let result = toml::Value::String(clean(result)).to_string().replace('\n', "\n# ");
+        notes += "# Its last tool result was this. Tools that only look bring something else another day:\n";
+        notes.extend(["# final_tool_result_contains = [", result.as_str(), "]\n"]);
+    }
+    (case, notes)
+}
+
+fn scripted(completion: &Completion, clean: &impl Fn(&str) -> String) -> ScriptedReply {
+    let calls = completion.calls();
+    let calls = calls.map(|call| ScriptedCall { tool: call.name.clone(), arguments: clean(&call.arguments) });
+    ScriptedReply { text: clean(&completion.text()), calls: calls.collect() }
+}

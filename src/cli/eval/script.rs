@@ -1,0 +1,43 @@
+//! A model that answers what a case says, reply by reply.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+
+use crate::cli::eval::case::ScriptedReply;
+use hob_core::domain::ids::CallId;
+use hob_model::error::{ErrorClass, ModelError};
+use hob_model::message::{Completion, ToolCall};
+use hob_model::provider::{Provider, Request, Sink};
+
+/// It.
+pub(super) struct Script(Mutex<VecDeque<ScriptedReply>>);
+
+impl Script {
+    pub(super) fn of(replies: &[ScriptedReply]) -> Self {
+        Self(Mutex::new(replies.iter().cloned().collect()))
+    }
+}
+
+#[async_trait]
+impl Provider for Script {
+    fn label(&self) -> &str {
+        "script/case"
+    }
+
+    async fn complete(&self, _request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some(reply) = next else {
+            return Err(ModelError::new(ErrorClass::Refused, "the case's script has no further reply"));
+        };
+        sink.delta(&reply.text);
+        let calls = reply.calls.into_iter().enumerate();
+        let calls = calls.map(|(index, call)| ToolCall {
+            id: CallId::new(0, index),
+            name: call.tool,
+            arguments: call.arguments,
+        });
+        Ok(Completion::said(reply.text, calls.collect()))
+    }
+}

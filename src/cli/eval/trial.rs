@@ -1,0 +1,163 @@
+//! Runs a case: the daemon's own loop, in a data directory that is thrown away.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail};
+
+use crate::cli::chat::{AtRest, ports};
+use crate::cli::eval::case::Case;
+use crate::daemon::trial::Trial;
+use crate::daemon::upkeep::disk::SystemSpace;
+use crate::daemon::{Blueprint, DATABASE, Daemon};
+use hob_agent::replay::load::{Found, ListRuns, Load};
+use hob_agent::replay::tree::{Evaluation, Tree};
+use hob_config::Config;
+use hob_config::backup::BackupConfig;
+use hob_config::environment::Environment;
+use hob_config::telemetry::TelemetryConfig;
+use hob_config::workspace::WorkspaceConfig;
+use hob_console::pipe::once;
+use hob_console::screen::Console;
+use hob_console::{LOCAL, place};
+use hob_core::domain::channel::{Channel, Ended};
+use hob_core::domain::clock::SystemClock;
+use hob_core::domain::condition::Conditions;
+use hob_core::domain::money::Money;
+use hob_core::domain::redactor::Redactor;
+use hob_core::domain::rng::SystemRng;
+use hob_core::domain::secret::Secret;
+use hob_model::provider::Provider;
+use hob_store::reader::Reader;
+
+/// A message is given up after this, whatever the config's own limits are.
+const TURN_MAX: Duration = Duration::from_secs(900);
+/// So many questions of one message are answered.
+const QUESTIONS_MAX: usize = 20;
+/// The most runs of a case that are added up.
+const RUNS_MAX: i64 = 1_000;
+
+/// What cases are tried with.
+pub(super) struct Ground<'a> {
+    pub(super) config: &'a Config,
+    pub(super) environment: &'a Environment,
+    pub(super) redactor: &'a Redactor,
+}
+
+/// What came of a case.
+pub(super) struct Came {
+    pub(super) evaluation: Evaluation,
+    pub(super) cost: Money,
+    pub(super) unpriced: bool,
+}
+
+/// Runs a case; `model` answers instead of the configured ones.
+///
+/// # Errors
+/// When it cannot be run.
+pub(super) async fn run(
+    ground: &Ground<'_>,
+    case: &Case,
+    model: Option<Arc<dyn Provider>>,
+    left: Money,
+) -> anyhow::Result<Came> {
+    let folder = tempfile::Builder::new().prefix("hob-eval-").tempdir().context("there is no room for a trial")?;
+    let console = Arc::new(Console::pipe(io::sink()));
+    let daemon = Box::pin(Daemon::start(Blueprint {
+        config: alone(ground.config, case, (model.is_some(), left))?,
+        // Whoever would change the config changes what is thrown away.
+        config_file: Some(folder.path().join("config.toml")),
+        source: Secret::new(String::new()),
+        redactor: ground.redactor.clone(),
+        data_dir: folder.path().to_owned(),
+        environment: ground.environment.clone(),
+        own_channel: Some(Arc::clone(&console) as Arc<dyn Channel>),
+        trial: Some(Trial { model }),
+        stays: false,
+        conditions: Conditions::default(),
+        space: Arc::new(SystemSpace),
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+    }))
+    .await?;
+    let said = tokio::time::timeout(TURN_MAX, say(&daemon, &console, case)).await;
+    daemon.stop().await;
+    said.map_err(|_elapsed| anyhow!("it was not over within {} seconds", TURN_MAX.as_secs()))??;
+    recorded(folder.path()).await
+}
+
+/// Says everything, and answers what is asked back.
+async fn say(daemon: &Daemon, console: &Console<io::Sink>, case: &Case) -> anyhow::Result<()> {
+    let quiet = AtRest(daemon.rest(), place(LOCAL));
+    let ports = ports(daemon.router(), LOCAL);
+    let answer = if case.approve { "yes" } else { "no" };
+    for text in case.said() {
+        let mut ended = once(text.clone(), console, &quiet, &ports).await?;
+        for _question in 0..QUESTIONS_MAX {
+            if ended != Some(Ended::Suspended) {
+                break;
+            }
+            ended = once(answer.to_owned(), console, &quiet, &ports).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The config of a Hob that nobody reaches, that reaches nobody, and that begins nothing by itself.
+fn alone(config: &Config, case: &Case, (is_given, left): (bool, Money)) -> anyhow::Result<Config> {
+    let mut config = config.clone();
+    (config.telegram, config.slack, config.discord, config.email) = (None, None, None, None);
+    config.telegram_accounts.clear();
+    config.slack_accounts.clear();
+    config.discord_accounts.clear();
+    config.email_accounts.clear();
+    config.schedule.clear();
+    config.webhooks.clear();
+    config.destinations.clear();
+    config.hooks.clear();
+    config.mcp.clear();
+    config.heartbeat = None;
+    config.transcription = None;
+    config.server.turn_off();
+    config.backup = BackupConfig::default();
+    config.telemetry = TelemetryConfig::default();
+    config.workspace = WorkspaceConfig::default();
+    config.memory.extract = false;
+    if let Some(persona) = &case.persona {
+        if !config.personas.contains_key(persona) {
+            let known: Vec<&str> = config.personas.keys().map(String::as_str).collect();
+            bail!("there is no persona {persona} in the config; there are: {}", known.join(", "));
+        }
+        config.agent.persona = Some(persona.clone());
+    }
+    if is_given {
+        // One model is there, and it answers for all.
+        config.aliases = BTreeMap::new();
+        config.personas.values_mut().for_each(|persona| persona.model = None);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "dollars that anybody has fit")]
+    let left = left.nanos() as f64 / 1e9;
+    config.budget.day_usd = Some(config.budget.day_usd.map_or(left, |own| own.min(left)));
+    Ok(config)
+}
+
+async fn recorded(data_dir: &Path) -> anyhow::Result<Came> {
+    let mut reader = Reader::open(&data_dir.join(DATABASE)).await?;
+    let wanted = ListRuns { session: None, state: None, limit: RUNS_MAX };
+    let runs = reader.read(wanted).await?.unwrap_or_default();
+    let (mut last, mut cost, mut unpriced) = (None, Money::ZERO, false);
+    for listed in runs {
+        let Found::Run(recorded) = reader.read(Load { run: listed.id }).await? else { continue };
+        let tree = Tree::of(&recorded);
+        cost = cost.plus(tree.cost);
+        unpriced |= tree.unpriced;
+        if last.is_none() && tree.parent.is_none() {
+            last = Some(tree.evaluation);
+        }
+    }
+    let evaluation = last.ok_or_else(|| anyhow!("nothing was run: what was said is a command of the chat"))?;
+    Ok(Came { evaluation, cost, unpriced })
+}
