@@ -220,11 +220,9 @@ impl ProviderConfig {
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = endpoint(self.kind, self.base_url.as_deref(), self.api_key.as_ref());
-        found.extend(api(self.kind, self.api));
         for (index, fallback) in self.fallbacks.iter().enumerate() {
             let here = endpoint(fallback.kind, fallback.base_url.as_deref(), fallback.api_key.as_ref());
-            let here = here.into_iter().chain(api(fallback.kind, fallback.api));
-            found.extend(here.map(|finding| finding.within(&place::item("fallbacks", index))));
+            found.extend(here.into_iter().map(|finding| finding.within(&place::item("fallbacks", index))));
             let own = [&self.models.primary, &self.models.fast, &self.models.smart];
             let is_own = self.kind == fallback.kind && own.contains(&&Some(fallback.model.clone()));
             let mut before = self.fallbacks.iter().take(index);
@@ -239,15 +237,6 @@ impl ProviderConfig {
         }
         found
     }
-}
-
-/// An API that such a provider does not have.
-fn api(kind: ProviderKind, api: Option<ApiConfig>) -> Option<Finding> {
-    if api.is_none() || matches!(kind, ProviderKind::Openai | ProviderKind::OpenaiCompatible) {
-        return None;
-    }
-    let why = "is set, expected nothing, because kind is neither openai nor openai_compatible";
-    Some(Finding::new("api", why, "leave it out").with("kind"))
 }
 
 /// What cannot be in the three keys that a provider and a fallback share.
