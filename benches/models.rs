@@ -236,6 +236,7 @@ async fn stream(dialect: &Dialect, how: &str, pieces: Vec<String>) {
         tools: Vec::new().into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
+        session: None,
     };
     let body = model.body(&request).await;
     let (mut raw, mut read) = (Vec::new(), Vec::new());

@@ -81,6 +81,7 @@ fn asking(text: &str) -> Request {
         tools: vec![tool("current_time"), tool("recall")].into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
+        session: None,
     }
 }
 

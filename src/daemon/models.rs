@@ -8,11 +8,11 @@ use crate::daemon::parts;
 use hob_config::Config;
 use hob_config::environment::Environment;
 use hob_config::off::SectionOff;
-use hob_config::provider::{EffortConfig, FallbackConfig, ModelsConfig, ProviderConfig, ProviderKind};
+use hob_config::provider::{ApiConfig, EffortConfig, FallbackConfig, ModelsConfig, ProviderConfig, ProviderKind};
 use hob_core::domain::secret::Secret;
 use hob_model::catalog::{Catalog, Entry};
 use hob_model::discover::ollama::OllamaAddress;
-use hob_model::discover::{self, Configured, DiscoverError, Found, Lookup, discover};
+use hob_model::discover::{self, Api, Configured, DiscoverError, Found, Lookup, discover};
 use hob_model::guarded::Watch;
 use hob_model::keyless::Keyless;
 use hob_model::learned::Remember;
@@ -243,6 +243,7 @@ fn deadlines(provider: &ProviderConfig) -> Deadlines {
 fn wanted(fallback: &FallbackConfig) -> Configured {
     Configured {
         base_url: fallback.base_url.clone(),
+        api: fallback.api.map(api),
         api_key: fallback.api_key.clone(),
         model: Some(fallback.model.clone()),
         tuning: tuning(fallback.temperature, fallback.max_output_tokens, fallback.effort),
@@ -254,11 +255,19 @@ fn wanted(fallback: &FallbackConfig) -> Configured {
 fn configured(provider: &ProviderConfig, model: Option<String>) -> Configured {
     Configured {
         base_url: provider.base_url.clone(),
+        api: provider.api.map(api),
         api_key: provider.api_key.clone(),
         model,
         tuning: tuning(provider.temperature, provider.max_output_tokens, provider.effort),
         context_tokens: provider.context_tokens,
         ..Configured::usual(kind(provider.kind))
+    }
+}
+
+fn api(api: ApiConfig) -> Api {
+    match api {
+        ApiConfig::Responses => Api::Responses,
+        ApiConfig::Chat => Api::Chat,
     }
 }
 

@@ -69,6 +69,7 @@ pub fn asking(messages: Vec<Message>) -> Request {
         tools: vec![tool("current_time"), tool("look")].into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
+        session: None,
     }
 }
 

@@ -167,7 +167,7 @@ impl Material {
         messages.extend(last_word.map(Message::user));
         let tool_choice = if purpose == Purpose::Work { ToolChoice::Auto } else { ToolChoice::None };
         let (system, tools) = (self.system.clone(), self.tools.clone());
-        Request { system, messages, stable, tools, tool_choice, max_output_tokens: None }
+        Request { system, messages, stable, tools, tool_choice, max_output_tokens: None, session: None }
     }
 
     /// The request for a summary of the messages from `from` up to `to`, and of what stands before them.
@@ -187,6 +187,7 @@ impl Material {
             tools: OfferedTools::default(),
             tool_choice: ToolChoice::None,
             max_output_tokens: None,
+            session: None,
         }
     }
 
@@ -203,6 +204,7 @@ impl Material {
     pub fn request_of(&self, run: &Active, call: &ModelCall) -> Request {
         let mut request = self.request(&run.view, &run.transcript, run.notebook.message(), call.purpose);
         request.messages.extend(run.truth.aside());
+        request.session = Some(run.input.session_key());
         let free = call.choice == ToolChoice::Auto || request.tool_choice == ToolChoice::None;
         if free { request } else { Request { tool_choice: self.legal(&call.choice), ..request } }
     }

@@ -223,8 +223,8 @@ iterations_max = 7
         http: secret -> hosts; not: header kind
         mcp: bearer env headers -> command url working_dir; not: allow approval deny read_dirs role write_dirs
         memory.embedding: api_key -> base_url kind; not: fetch_url model path
-        provider: api_key -> base_url kind; not: effort
-        provider.fallbacks: api_key -> base_url kind; not: effort model
+        provider: api_key -> base_url kind; not: api effort
+        provider.fallbacks: api_key -> base_url kind; not: api effort model
         slack: app_token bot_token -> api_url; not: admin_user_ids allowed_user_ids guest_user_ids owner_user_ids persona
         slack_accounts: app_token bot_token -> api_url; not: admin_user_ids allowed_user_ids guest_user_ids owner_user_ids persona
         telegram: bot_token webhook_secret -> api_url webhook_url; not: persona

@@ -43,6 +43,16 @@ pub enum ProviderKind {
     Offline,
 }
 
+/// Which of OpenAI's two APIs is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApiConfig {
+    /// /responses, where OpenAI's newer models think and take tools in the same call
+    Responses,
+    /// /chat/completions, which many servers speak
+    Chat,
+}
+
 /// How much the model thinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -71,6 +81,10 @@ pub struct ProviderConfig {
     #[schemars(length(min = 1, max = 1000), example = &"http://127.0.0.1:8080/v1")]
     #[schemars(extend("x-goes" = true))]
     pub base_url: Option<String>,
+    /// Which of OpenAI's two APIs is spoken, with kind openai or openai_compatible. Without it: responses for openai without a
+    /// base_url, chat for all others.
+    #[schemars(example = &"chat")]
+    pub api: Option<ApiConfig>,
     /// Seconds until a connection must stand.
     #[serde(default = "connect_timeout_secs")]
     #[schemars(range(min = 1, max = 3600))]
@@ -146,6 +160,10 @@ pub struct FallbackConfig {
     #[schemars(length(min = 1, max = 1000), example = &"http://127.0.0.1:11434")]
     #[schemars(extend("x-goes" = true))]
     pub base_url: Option<String>,
+    /// Which of OpenAI's two APIs is spoken, with kind openai or openai_compatible. Without it: responses for openai without a
+    /// base_url, chat for all others.
+    #[schemars(example = &"chat")]
+    pub api: Option<ApiConfig>,
     /// How freely the model chooses its words, from always the likeliest to almost any. Without it: as the
     /// provider has it. What a model refuses of this, max_output_tokens and effort is left out.
     #[schemars(range(min = 0, max = 2), example = 0.7)]
@@ -184,6 +202,7 @@ impl ProviderConfig {
             kind,
             api_key: None,
             base_url: None,
+            api: None,
             connect_timeout_secs: connect_timeout_secs(),
             first_event_timeout_secs: first_event_timeout_secs(),
             idle_timeout_secs: idle_timeout_secs(),

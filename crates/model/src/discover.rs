@@ -17,6 +17,7 @@ use crate::offline::{self, Offline};
 use crate::ollama::Ollama;
 use crate::openai::OpenAi;
 use crate::provider::Provider;
+use crate::responses::Responses;
 use crate::settings::{Deadlines, Settings, Tuning};
 use crate::table::Table;
 use hob_core::domain::secret::Secret;
@@ -61,6 +62,15 @@ pub enum ProviderKind {
     Offline,
 }
 
+/// Which of OpenAI's two APIs is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// `/responses`: models think and take tools in the same call.
+    Responses,
+    /// `/chat/completions`, which many servers speak.
+    Chat,
+}
+
 /// What the config says about the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configured {
@@ -68,6 +78,8 @@ pub struct Configured {
     pub kind: ProviderKind,
     /// Where its API is, if not where it usually is.
     pub base_url: Option<String>,
+    /// Which of OpenAI's APIs, if not what is usual there.
+    pub api: Option<Api>,
     /// Its key, if not the one in the environment.
     pub api_key: Option<Secret>,
     /// The model, if not the usual one.
@@ -83,7 +95,7 @@ impl Configured {
     #[must_use]
     pub fn usual(kind: ProviderKind) -> Self {
         let tuning = Tuning::default();
-        Self { kind, base_url: None, api_key: None, model: None, tuning, context_tokens: None }
+        Self { kind, base_url: None, api: None, api_key: None, model: None, tuning, context_tokens: None }
     }
 }
 
@@ -276,7 +288,17 @@ impl Preset {
 
     fn server(&self, base_url: String, model: String, configured: &Configured) -> Server {
         let Configured { api_key, tuning, context_tokens, .. } = configured.clone();
-        Server { dialect: self.dialect, base_url, api_key, model, tuning, context_tokens }
+        Server { dialect: self.dialect(configured), base_url, api_key, model, tuning, context_tokens }
+    }
+
+    /// What is spoken: at OpenAI itself its Responses, and behind any other address what most servers know.
+    fn dialect(&self, configured: &Configured) -> Dialect {
+        let is_openai = self.kind == ProviderKind::OpenAi && configured.base_url.is_none();
+        match (self.dialect, configured.api) {
+            (Dialect::OpenAi(_), Some(Api::Responses)) => Dialect::Responses,
+            (Dialect::OpenAi(_), None) if is_openai => Dialect::Responses,
+            (dialect, Some(Api::Responses | Api::Chat) | None) => dialect,
+        }
     }
 
     fn found(&self, server: Server, source: Source) -> Found {
@@ -336,6 +358,7 @@ impl Found {
         let settings = Settings { base_url, api_key, model, label, deadlines, tuning, sees_images, context_tokens };
         Ok(match dialect {
             Dialect::OpenAi(quirks) => Arc::new(OpenAi::new(settings, quirks, Arc::clone(remember))?),
+            Dialect::Responses => Arc::new(Responses::new(settings, Arc::clone(remember))?),
             Dialect::Anthropic => Arc::new(Anthropic::new(settings)?),
             Dialect::Gemini => Arc::new(Gemini::new(settings)?),
             Dialect::Ollama => Arc::new(Ollama::new(settings)?),

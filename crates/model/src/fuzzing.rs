@@ -10,13 +10,15 @@ use crate::exchange::ReplyFold;
 use crate::exchange::frame::{Frame, Frames, Framing};
 use crate::exchange::halves::Halves;
 use crate::message::Completion;
-use crate::{anthropic, gemini, ollama, openai};
+use crate::{anthropic, gemini, ollama, openai, responses};
 
 /// Whose reply it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// OpenAI's, with the thinking that OpenRouter wants back.
     OpenAi,
+    /// That of OpenAI's Responses.
+    Responses,
     /// Anthropic's.
     Anthropic,
     /// Gemini's.
@@ -32,6 +34,7 @@ pub enum Dialect {
 pub fn reply(dialect: Dialect, input: &[u8]) {
     match dialect {
         Dialect::OpenAi => laws(Framing::ServerSentEvents, openai::fold, input),
+        Dialect::Responses => laws(Framing::ServerSentEvents, responses::fold, input),
         Dialect::Anthropic => laws(Framing::ServerSentEvents, || anthropic::reply::Reply::new("a/b"), input),
         Dialect::Gemini => laws(Framing::ServerSentEvents, gemini::fold, input),
         Dialect::Ollama => laws(Framing::JsonLines, ollama::fold, input),

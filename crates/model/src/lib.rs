@@ -30,6 +30,7 @@ pub mod price;
 pub mod provider;
 pub mod purse;
 pub mod redacting;
+pub mod responses;
 mod schema;
 pub mod settings;
 pub mod table;

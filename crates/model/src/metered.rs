@@ -205,6 +205,7 @@ mod tests {
             tools: Vec::new().into(),
             tool_choice: ToolChoice::Auto,
             max_output_tokens: None,
+            session: None,
         };
         let usage = Usage { input_tokens: 1_000_000, output_tokens: 1_000, cached_tokens: 10, ..Usage::default() };
         let said = Completion { usage, ..Completion::said("yes", Vec::new()) };

@@ -12,10 +12,9 @@ use crate::error::ModelError;
 use crate::exchange::answer::Failure;
 use crate::exchange::endpoint::{Endpoint, written};
 use crate::exchange::frame::Framing;
-use crate::exchange::{Call, exchange, look_up};
+use crate::exchange::{Call, exchange};
 use crate::learned::{ADAPTATIONS_MAX, Learned, Memory, Remember};
 use crate::message::Completion;
-use crate::openai::listing::{Listed, Listing};
 use crate::openai::quirks::Quirks;
 use crate::openai::reply::Reply;
 use crate::openai::wire::{Asked, ChatRequest};
@@ -23,7 +22,7 @@ use crate::provider::{Checked, Offered, Provider, Request, Sink};
 use crate::settings::Settings;
 
 mod chunk;
-mod listing;
+pub(crate) mod listing;
 pub mod quirks;
 mod reply;
 mod sealed;
@@ -88,40 +87,12 @@ impl Provider for OpenAi {
     }
 
     async fn check(&self) -> Result<Checked, ModelError> {
-        let listing = match look_up::<Listing>(self.endpoint.get("/models")).await {
-            Ok(listing) => listing,
-            Err(failure) if keeps_none(&failure) => return Ok(Checked::default()),
-            Err(failure) => return Err(failure.error),
-        };
-        let id = &self.settings.model;
-        if let Some(listed) = listing.find(id) {
-            return Ok(listed.checked());
-        }
-        // Aliases are known without being in the list. A name with a slash in it would be another address.
-        if id.contains(['/', '?', '#', '%', ' ']) {
-            return Ok(Checked { listed: Some(false), context_tokens: None });
-        }
-        match look_up::<Listed>(self.endpoint.get(&format!("/models/{id}"))).await {
-            Ok(listed) => Ok(listed.checked()),
-            Err(failure) if matches!(failure.status, 400..=499) => {
-                Ok(Checked { listed: Some(false), context_tokens: None })
-            }
-            Err(failure) => Err(failure.error),
-        }
+        listing::check(&self.endpoint, &self.settings.model).await
     }
 
     async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
-        match look_up::<Listing>(self.endpoint.get("/models")).await {
-            Ok(listing) => Ok(Some(listing.all())),
-            Err(failure) if keeps_none(&failure) => Ok(None),
-            Err(failure) => Err(failure.error),
-        }
+        listing::list(&self.endpoint).await
     }
-}
-
-/// Whether the server has no list at all.
-fn keeps_none(failure: &Failure) -> bool {
-    matches!(failure.status, 404 | 405 | 501)
 }
 
 /// An empty reply, to be fuzzed.

@@ -8,6 +8,7 @@ use crate::error::ModelError;
 use crate::message::{Completion, Message};
 use crate::offered::OfferedTools;
 use crate::settings::Tuning;
+use hob_core::domain::ids::SessionKey;
 
 /// What the model is told about a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +36,8 @@ pub struct Request {
     pub tool_choice: ToolChoice,
     /// Tokens of the reply, at most, instead of what is configured for the model.
     pub max_output_tokens: Option<u64>,
+    /// Whose conversation it is, where it is one: no provider is told, but one that keeps caches gets a digest of it.
+    pub session: Option<SessionKey>,
 }
 
 impl Request {
@@ -128,6 +131,7 @@ mod tests {
             tools: OfferedTools::default(),
             tool_choice: ToolChoice::Auto,
             max_output_tokens,
+            session: None,
         };
         let tuning = |max_output_tokens| Tuning { temperature: Some(0.5), max_output_tokens, effort: None };
         let table =

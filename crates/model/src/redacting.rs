@@ -190,7 +190,15 @@ mod tests {
 
     fn request(messages: Vec<Message>) -> Request {
         let (tools, tool_choice) = (Vec::new().into(), ToolChoice::Auto);
-        Request { system: format!("My key: {KEY}."), messages, stable: 0, tools, tool_choice, max_output_tokens: None }
+        Request {
+            system: format!("My key: {KEY}."),
+            messages,
+            stable: 0,
+            tools,
+            tool_choice,
+            max_output_tokens: None,
+            session: None,
+        }
     }
 
     #[tokio::test]

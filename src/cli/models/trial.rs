@@ -157,6 +157,7 @@ fn first_request() -> Request {
         tools: vec![echo].into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
+        session: None,
     }
 }
 

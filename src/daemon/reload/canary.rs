@@ -27,6 +27,7 @@ pub(super) async fn model(models: &Catalog) -> Result<(), Why> {
         tools: Vec::new().into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: Some(TOKENS_MAX),
+        session: None,
     };
     let why = match tokio::time::timeout(MODEL_MAX, provider.complete(&request, &NoSink)).await {
         Ok(Ok(_answer)) => return Ok(()),

@@ -151,6 +151,7 @@ fn word() -> Request {
         tools: Vec::new().into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: Some(WORD_TOKENS),
+        session: None,
     }
 }
 

@@ -119,7 +119,7 @@ mod tests {
     fn request(parts: Vec<UserPart>) -> Request {
         let messages = vec![Message::user("before"), Message::User { parts }, Message::assistant("after", Vec::new())];
         let (system, tools, tool_choice) = (String::new(), Vec::new().into(), ToolChoice::Auto);
-        Request { system, messages, stable: 1, tools, tool_choice, max_output_tokens: None }
+        Request { system, messages, stable: 1, tools, tool_choice, max_output_tokens: None, session: None }
     }
 
     fn image() -> UserPart {

@@ -104,3 +104,11 @@ fn from_turn_to_turn_only_what_follows_the_tail_is_new() {
 fn has_context(message: &Message) -> bool {
     matches!(message, Message::User { .. } if message.text().starts_with("<context>"))
 }
+
+#[test]
+fn f5_a_request_names_the_conversation_whose_it_is() {
+    let script = Script::begun();
+    let run = script.run();
+    let request = material(Vec::new(), 0).request_of(run, &run.call_model());
+    assert_eq!(request.session, Some(run.input.session_key()));
+}

@@ -150,6 +150,7 @@ pub fn request(shown: &[Shown], keys: &[(String, String)], zone: &TimeZone) -> R
         tools: vec![tool()].into(),
         tool_choice: ToolChoice::Tool { name: TOOL.to_owned() },
         max_output_tokens: Some(REPLY_TOKENS),
+        session: None,
     }
 }
 

@@ -73,6 +73,7 @@ fn request() -> Request {
         tools: Vec::new().into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
+        session: None,
     }
 }
 

@@ -11,6 +11,8 @@ use crate::openai::quirks::{EffortAs, OutputLimit, PLAIN, Quirks, ReasoningBack}
 pub enum Dialect {
     /// OpenAI's chat completions, with what sets the service apart.
     OpenAi(&'static Quirks),
+    /// OpenAI's Responses.
+    Responses,
     /// Anthropic's Messages.
     Anthropic,
     /// Gemini's generateContent.
@@ -30,7 +32,7 @@ pub struct Preset {
     pub key_variable: Option<&'static str>,
     /// Where it is; none: the config must say.
     pub base_url: Option<&'static str>,
-    /// The API it speaks there.
+    /// The API it speaks there, unless another is chosen (`discover::Api`).
     pub dialect: Dialect,
     /// The model taken when none is named: a fast one with tools. None: the config must say.
     pub model: Option<&'static str>,

@@ -72,6 +72,31 @@ fn what_the_owner_sets_goes_with_the_model() {
 }
 
 #[test]
+fn f5_openai_itself_is_spoken_to_by_responses_and_all_others_by_chat_unless_told() {
+    let dialect = |kind, base_url: Option<&str>, api| {
+        let base_url = base_url.map(str::to_owned);
+        let set = Configured { base_url, api, model: Some("m".to_owned()), ..configured(kind) };
+        let found = taken(Some(&set), &[("OPENAI_API_KEY", "k"), ("GROQ_API_KEY", "k")]);
+        let Backend::Server(server) = found.backend else { panic!("{}", found.label) };
+        server.dialect == Dialect::Responses
+    };
+    let (own, compatible) = (ProviderKind::OpenAi, ProviderKind::OpenAiCompatible);
+    let elsewhere = Some("http://127.0.0.1:1/v1");
+    let table = [
+        (own, None, None, true),
+        (own, None, Some(Api::Chat), false),
+        (own, elsewhere, None, false),
+        (own, elsewhere, Some(Api::Responses), true),
+        (compatible, elsewhere, None, false),
+        (compatible, elsewhere, Some(Api::Responses), true),
+        (ProviderKind::Groq, None, None, false),
+    ];
+    for (kind, base_url, api, expected) in table {
+        assert_eq!(dialect(kind, base_url, api), expected, "{kind:?} {base_url:?} {api:?}");
+    }
+}
+
+#[test]
 fn the_config_comes_first() {
     let keys = [("OPENAI_API_KEY", "a"), ("ANTHROPIC_API_KEY", "b")];
     let found = taken(Some(&configured(ProviderKind::Anthropic)), &keys);

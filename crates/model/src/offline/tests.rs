@@ -18,6 +18,7 @@ fn request(messages: Vec<Message>) -> Request {
         tools: tools.to_vec().into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
+        session: None,
     }
 }
 

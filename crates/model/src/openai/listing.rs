@@ -1,22 +1,63 @@
 //! The server's list of models.
 //!
-//! Never: I/O.
-//! Start at [`Listing::find`].
+//! Never: a call that costs.
+//! Start at [`check`].
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::error::ModelError;
+use crate::exchange::answer::Failure;
+use crate::exchange::endpoint::Endpoint;
+use crate::exchange::look_up;
 use crate::provider::{Checked, Offered};
+
+/// What the server tells of the model `id`.
+pub(crate) async fn check(endpoint: &Endpoint, id: &str) -> Result<Checked, ModelError> {
+    let listing = match look_up::<Listing>(endpoint.get("/models")).await {
+        Ok(listing) => listing,
+        Err(failure) if keeps_none(&failure) => return Ok(Checked::default()),
+        Err(failure) => return Err(failure.error),
+    };
+    if let Some(listed) = listing.find(id) {
+        return Ok(listed.checked());
+    }
+    // Aliases are known without being in the list. A name with a slash in it would be another address.
+    if id.contains(['/', '?', '#', '%', ' ']) {
+        return Ok(Checked { listed: Some(false), context_tokens: None });
+    }
+    match look_up::<Listed>(endpoint.get(&format!("/models/{id}"))).await {
+        Ok(listed) => Ok(listed.checked()),
+        Err(failure) if matches!(failure.status, 400..=499) => {
+            Ok(Checked { listed: Some(false), context_tokens: None })
+        }
+        Err(failure) => Err(failure.error),
+    }
+}
+
+/// The models that the server has; none: it keeps no list.
+pub(crate) async fn list(endpoint: &Endpoint) -> Result<Option<Vec<Offered>>, ModelError> {
+    match look_up::<Listing>(endpoint.get("/models")).await {
+        Ok(listing) => Ok(Some(listing.all())),
+        Err(failure) if keeps_none(&failure) => Ok(None),
+        Err(failure) => Err(failure.error),
+    }
+}
+
+/// Whether the server has no list at all.
+fn keeps_none(failure: &Failure) -> bool {
+    matches!(failure.status, 404 | 405 | 501)
+}
 
 /// The body of `/models`.
 #[derive(Debug, Deserialize)]
-pub(super) struct Listing {
+struct Listing {
     data: Vec<Listed>,
 }
 
 /// A model, as its server describes it.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Listed {
+struct Listed {
     #[serde(default)]
     id: String,
     /// OpenRouter's and Moonshot's word.
@@ -38,12 +79,12 @@ pub(super) struct Listed {
 
 impl Listing {
     /// The model with this id, if it is there.
-    pub(super) fn find(self, id: &str) -> Option<Listed> {
+    fn find(self, id: &str) -> Option<Listed> {
         self.data.into_iter().find(|model| model.id == id)
     }
 
     /// All of them.
-    pub(super) fn all(self) -> Vec<Offered> {
+    fn all(self) -> Vec<Offered> {
         let named = self.data.into_iter().filter(|model| !model.id.is_empty());
         named.map(|model| Offered { context_tokens: model.checked().context_tokens, name: model.id }).collect()
     }
@@ -51,7 +92,7 @@ impl Listing {
 
 impl Listed {
     /// What is told of it.
-    pub(super) fn checked(&self) -> Checked {
+    fn checked(&self) -> Checked {
         let context_tokens = self
             .loaded_context_length
             .or(self.context_length)

@@ -82,6 +82,7 @@ fn request(tool_choice: ToolChoice, system: &str) -> Request {
         tools: vec![tool("look"), tool("tell")].into(),
         tool_choice,
         max_output_tokens: None,
+        session: None,
     }
 }
 

@@ -36,6 +36,7 @@ fn request(messages: Vec<Message>) -> Request {
         tools: vec![tool].into(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: None,
+        session: None,
     }
 }
 

@@ -1,0 +1,112 @@
+//! OpenAI's own models behind its Responses API, where they think and take tools in the same call.
+//!
+//! Never: a reply that is kept at OpenAI (`store` is false), retries of what failed (the machine decides), or showing a
+//! model's reasoning.
+//! Start at [`Responses::new`].
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use reqwest::header::AUTHORIZATION;
+
+use crate::error::ModelError;
+use crate::exchange::answer::Failure;
+use crate::exchange::endpoint::{Endpoint, written};
+use crate::exchange::frame::Framing;
+use crate::exchange::{Call, exchange};
+use crate::learned::{ADAPTATIONS_MAX, Learned, Memory, Remember};
+use crate::message::Completion;
+use crate::openai::listing;
+use crate::provider::{Checked, Offered, Provider, Request, Sink};
+use crate::responses::reply::Reply;
+use crate::responses::wire::{Asked, ResponsesRequest};
+use crate::settings::Settings;
+
+mod event;
+mod reply;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+/// How the API says that it cannot open reasoning which it once sealed: the account has changed, or its keys.
+const SEAL_REFUSED: &str = "invalid_encrypted_content";
+
+/// A model behind the Responses API.
+pub struct Responses {
+    endpoint: Endpoint,
+    settings: Settings,
+    memory: Memory,
+}
+
+impl Responses {
+    /// Sets the client up; nothing is sent yet.
+    pub fn new(settings: Settings, remember: Arc<dyn Remember>) -> Result<Self, ModelError> {
+        // The address is written with its version, as for chat completions.
+        let endpoint = Endpoint::new(&settings.base_url, "", settings.deadlines)?;
+        let endpoint = endpoint.key(AUTHORIZATION, "Bearer ", settings.api_key.as_ref())?;
+        let memory = Memory::new(&settings.label, &settings.base_url, remember);
+        Ok(Self { endpoint, settings, memory })
+    }
+
+    /// The body of a call, as it is sent by what is known of the model.
+    pub fn body(&self, request: &Request) -> Result<Vec<u8>, ModelError> {
+        written(&ResponsesRequest::new(request, self.asked(&self.memory.now(), true)))
+    }
+
+    fn asked<'a>(&'a self, learned: &'a Learned, gives_reasoning: bool) -> Asked<'a> {
+        let Settings { model, label, tuning, sees_images, .. } = &self.settings;
+        Asked { model, label, tuning: *tuning, sees_images: *sees_images, gives_reasoning, learned }
+    }
+
+    async fn ask(&self, body: &ResponsesRequest<'_>, sink: &dyn Sink) -> Result<Completion, Failure> {
+        let request = self.endpoint.post_json("/responses", written(body)?);
+        let call = Call { request, framing: Framing::ServerSentEvents };
+        exchange(&self.endpoint.deadlines, call, Reply::new(&self.settings.label), sink).await
+    }
+}
+
+#[async_trait]
+impl Provider for Responses {
+    fn label(&self) -> &str {
+        &self.settings.label
+    }
+
+    async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let mut gives_reasoning = true;
+        let mut adaptations = 0;
+        loop {
+            let learned = self.memory.now();
+            let body = ResponsesRequest::new(request, self.asked(&learned, gives_reasoning));
+            let failure = match self.ask(&body, sink).await {
+                Ok(completion) => return Ok(completion),
+                Err(failure) => failure,
+            };
+            let is_seal_refused = gives_reasoning && body.gives_reasoning_back() && refuses_seal(&failure);
+            let differs = is_seal_refused || self.memory.learn(&failure, &learned, &body.refusable());
+            if adaptations == ADAPTATIONS_MAX || !differs {
+                return Err(failure.error);
+            }
+            // The words and calls stand for themselves; only what the model thought is lost.
+            gives_reasoning &= !is_seal_refused;
+            adaptations += 1;
+        }
+    }
+
+    async fn check(&self) -> Result<Checked, ModelError> {
+        listing::check(&self.endpoint, &self.settings.model).await
+    }
+
+    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+        listing::list(&self.endpoint).await
+    }
+}
+
+fn refuses_seal(failure: &Failure) -> bool {
+    failure.status == 400 && failure.body.contains(SEAL_REFUSED)
+}
+
+/// An empty reply, to be fuzzed.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn fold() -> impl crate::exchange::ReplyFold {
+    Reply::new("a/b")
+}
