@@ -1,6 +1,5 @@
 //! `hob import`, run as people run it, on folders as openclaw, nanobot and hermes wrote them (`tests/fixtures/import`).
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 #![expect(clippy::unwrap_used, reason = "a test ends with what it did not expect")]
 
 pub mod support;

@@ -39,6 +39,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
 
 /// How a run of letters looks.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each stands in the file by itself, beside any of the others")]
 struct Run {
     hidden: bool,
     white: bool,
@@ -149,7 +150,7 @@ impl Reader {
         if self.marked == Some((mark, self.text.len())) {
             self.text.pop();
         } else {
-            self.text.push_str(&format!("[{mark}: "));
+            self.text.extend([format!("[{mark}: ")]);
         }
         self.text.push_str(&run.text);
         self.text.push(']');

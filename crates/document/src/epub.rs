@@ -59,10 +59,10 @@ pub(crate) fn html(text: &str) -> All {
 fn told(page: page::Page) -> String {
     let mut text = page.text;
     if page.hidden > 0 {
-        text.push_str(&format!("\n[Passages that nobody sees, left out: {}]", page.hidden));
+        text.extend([format!("\n[Passages that nobody sees, left out: {}]", page.hidden)]);
     }
     if page.invisible > 0 {
-        text.push_str(&format!("\n[Invisible characters left out: {}]", page.invisible));
+        text.extend([format!("\n[Invisible characters left out: {}]", page.invisible)]);
     }
     if page.cut {
         text.push_str("\n[It is too large or too deep to be read whole.]");

@@ -121,6 +121,6 @@ impl Reader {
         }
         let mark = if self.hidden { "[hidden row] " } else { "" };
         let again = if self.again > 1 { format!(" [{} rows like this]", self.again) } else { String::new() };
-        self.text.push_str(&format!("{first}\t{mark}{line}{again}\n"));
+        self.text.extend([format!("{first}\t{mark}{line}{again}\n")]);
     }
 }

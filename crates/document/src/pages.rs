@@ -132,7 +132,7 @@ pub(crate) fn bounded(pages: Vec<Page>, most: usize) -> Vec<Page> {
             }
             let (end, all) = (page.text.floor_char_boundary(left), page.text.len());
             page.text.truncate(end);
-            page.text.push_str(&format!("\n[… {} more bytes of it are left out]", all - end));
+            page.text.extend([format!("\n[… {} more bytes of it are left out]", all - end)]);
             kept.push(page);
             break;
         }

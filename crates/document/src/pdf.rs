@@ -42,7 +42,7 @@ pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<Doc
         let unseen = hidden.as_ref().and_then(|hidden| page(hidden, number).ok()).unwrap_or_default();
         if !unseen.trim().is_empty() {
             let unseen = words::seen(&unseen);
-            text.push_str(&format!("\n[Drawn so that a reader does not see it (invisible, white or tiny):\n{unseen}]"));
+            text.extend([format!("\n[Drawn so that a reader does not see it (invisible, white or tiny):\n{unseen}]")]);
         }
         let text = words::seen(&text);
         length += text.len();

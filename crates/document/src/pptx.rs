@@ -32,7 +32,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
         if let Some(notes) = notes.map(|path| archive.get(&path)).transpose()?.flatten() {
             let notes = self::slide(&notes, limits)?.text;
             if !notes.trim().is_empty() {
-                text.push_str(&format!("\n[Notes of the speaker]\n{notes}"));
+                text.extend([format!("\n[Notes of the speaker]\n{notes}")]);
             }
         }
         all.add(if slide.hidden { "hidden slide" } else { "" }, text);

@@ -61,7 +61,7 @@ fn sheet(
     let (mut text, mut at, mut row) = (String::new(), None::<u32>, Vec::<(u32, String)>::new());
     if !hidden.columns.is_empty() {
         let columns = hidden.columns.iter().map(|(from, to)| format!("{}-{}", column(*from), column(*to)));
-        text.push_str(&format!("[Hidden columns: {}]\n", columns.collect::<Vec<_>>().join(", ")));
+        text.extend([format!("[Hidden columns: {}]\n", columns.collect::<Vec<_>>().join(", "))]);
     }
     while let Some(cell) = cells.next_cell().map_err(|error| damaged(&error))? {
         let (y, x) = cell.get_position();
@@ -97,7 +97,7 @@ fn push(text: &mut String, (at, row): (Option<u32>, &mut Vec<(u32, String)>), hi
         next = x + 1;
     }
     let mark = if hidden.rows.contains(&at) { "[hidden row] " } else { "" };
-    text.push_str(&format!("{}\t{mark}{}\n", at + 1, words::row(&cells)));
+    text.extend([format!("{}\t{mark}{}\n", at + 1, words::row(&cells))]);
 }
 
 /// A column as Excel names it.

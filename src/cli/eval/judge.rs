@@ -63,6 +63,7 @@ fn request(rubric: &[String], answer: &str) -> Result<Request, String> {
         tools: OfferedTools::default(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: Some(REPLY_TOKENS),
+        session: None,
     })
 }
 

@@ -60,11 +60,11 @@ fn at<'a>(config: &'a Table, path: &[&str]) -> Option<&'a Toml> {
     rest.iter().try_fold(config.get(*first)?, |value, step| value.get(step))
 }
 
-fn same(is_there: bool, is_same: bool) -> Standing {
-    match (is_there, is_same) {
-        (false, _) => Standing::New,
-        (true, true) => Standing::There,
-        (true, false) => Standing::Yours,
+fn same<T>(there: Option<T>, is_same: bool) -> Standing {
+    match (there, is_same) {
+        (None, _) => Standing::New,
+        (Some(_), true) => Standing::There,
+        (Some(_), false) => Standing::Yours,
     }
 }
 
@@ -77,7 +77,7 @@ fn persona(plan: &ImportPlan, config: &Table) -> Option<Step> {
     Some(Step {
         what: "persona",
         told: format!("{name}: {count} characters from {}; `/persona {name}` takes it", persona.from),
-        standing: same(there.is_some(), is_same),
+        standing: same(there, is_same),
         edits: vec![Edit::set_value(&format!("personas.{name}.prompt"), persona.prompt.as_str())],
         kept: Vec::new(),
     })
@@ -99,7 +99,7 @@ fn model(chosen: &Chosen, config: &Table) -> Step {
     Step {
         what: "model",
         told: format!("{kind}, {}", chosen.model),
-        standing: if needs_key { Standing::New } else { same(there.is_some(), is_same) },
+        standing: if needs_key { Standing::New } else { same(there, is_same) },
         edits,
         kept: kept.collect(),
     }
@@ -185,7 +185,7 @@ fn server(server: &Server, config: &Table) -> Step {
     let kept = [kept("env", &server.env), bearer.collect(), kept("headers", &server.headers)].concat();
     let told =
         if server.command.is_empty() { server.url.clone().unwrap_or_default() } else { server.command.join(" ") };
-    let standing = same(there.is_some(), is_same);
+    let standing = same(there, is_same);
     let standing = if standing == Standing::There && !kept.is_empty() { Standing::New } else { standing };
     Step { what: "MCP server", told: format!("{}: {told}", server.name), standing, edits, kept }
 }
@@ -209,7 +209,7 @@ fn schedule(scheduled: &Scheduled, config: &Table) -> Step {
     Step {
         what: "schedule",
         told: format!("{}: {}{zone}", scheduled.name, scheduled.when),
-        standing: same(there.is_some(), is_same),
+        standing: same(there, is_same),
         edits: vec![Edit::append(&format!("[[schedule]]\n{lines}"))],
         kept: Vec::new(),
     }

@@ -110,15 +110,13 @@ impl Rewrite<'_> {
             match operation.operator.as_str() {
                 "q" => saved.push(pen),
                 "Q" => pen = saved.pop().unwrap_or(pen),
-                "Tj" | "TJ" | "'" | "\"" => {
-                    if !self.is_wanted(&pen) {
-                        // The next line begins all the same.
-                        if matches!(operation.operator.as_str(), "'" | "\"") {
-                            kept.push(Operation::new("T*", Vec::new()));
-                        }
-                        continue;
-                    }
+                "Tj" | "TJ" | "'" | "\"" if !self.is_wanted(&pen) => {
+                    // The next line begins all the same.
+                    let begins = matches!(operation.operator.as_str(), "'" | "\"");
+                    kept.extend(begins.then(|| Operation::new("T*", Vec::new())));
+                    continue;
                 }
+                "Tj" | "TJ" | "'" | "\"" => {}
                 "Do" if !self.draws(&operation, resources, within) => continue,
                 // Pictures and colours say nothing, and can be wrong.
                 "BI" | "ID" | "EI" | "sh" | "gs" | "cs" | "CS" | "sc" | "scn" | "SC" | "SCN" | "d0" | "d1" => {

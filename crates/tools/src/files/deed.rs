@@ -54,6 +54,7 @@ pub(super) struct Told {
 mod packed {
     use super::*;
 
+    #[expect(clippy::ref_option, reason = "serde hands a reference in")]
     pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
         bytes.as_ref().map(|bytes| STANDARD.encode(bytes)).serialize(to)
     }

@@ -142,14 +142,14 @@ fn shown(document: &Document) -> String {
     for page in &document.pages {
         let title = if page.title.is_empty() { String::new() } else { format!(": {}", page.title) };
         if total > 1 || !title.is_empty() {
-            text.push_str(&format!("--- {unit} {}{title} ---\n", page.number));
+            text.extend([format!("--- {unit} {}{title} ---\n", page.number)]);
         }
         text.push_str(page.text.trim_end());
         text.push('\n');
     }
-    document.notes.iter().for_each(|note| text.push_str(&format!("[{note}]\n")));
+    document.notes.iter().for_each(|note| text.extend([format!("[{note}]\n")]));
     match document.pages.last().map(|page| page.number) {
-        Some(last) if last < total => text.push_str(&format!("[There is more: page \"{}-\"]", last + 1)),
+        Some(last) if last < total => text.extend([format!("[There is more: page \"{}-\"]", last + 1)]),
         _ => {}
     }
     text.trim_end().to_owned()

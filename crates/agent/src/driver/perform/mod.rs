@@ -1,7 +1,6 @@
 //! What is under way: at most one model call, and the tools of one batch. Dropping it stops it.
 
 mod brought;
-mod brought;
 mod live;
 pub(super) mod tool;
 
