@@ -13,6 +13,7 @@ use support::fake_discord::{FakeDiscord, Kick};
 use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
 use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
+use support::fake_responses::{FakeResponses, call, items, message, thought};
 use support::fake_slack::{FakeSlack, Fault as SlackFault};
 use support::fake_telegram::world::{ChatKind, Post};
 use support::fake_telegram::{FakeTelegram, Fault};
@@ -71,6 +72,21 @@ async fn openais_client_understands_the_fake() {
     A dot.
     refused: Error code: 400 - Invalid 'messages[0]': You uploaded an unsupported image. Please make sure your image is valid.
     refused: Error code: 400 - Invalid 'messages[0]': Invalid MIME type. Only image types are supported: "image/bmp"
+    "#);
+}
+
+#[tokio::test]
+async fn openais_client_understands_the_fake_of_responses() {
+    let fake = FakeResponses::start().await;
+    fake.answer(items(&[thought("gAAAA1"), call("look", "{\"at\": \"Köln\"}")])).answer(items(&[message("I saw it.")]));
+    let said = said_by(include_str!("fakes/openai_responses_client.py"), &fake.base_url()).await;
+    insta::assert_snapshot!(said, @r#"
+    ['reasoning', 'function_call'] completed 18
+    look {"at": "Köln"}
+    refused: No tool output found for function call call_look.
+    refused: The encrypted content for item rs_0 could not be verified.
+    refused: Item 'rs_0' of type 'reasoning' was provided without its required following item.
+    I saw it.
     "#);
 }
 

@@ -125,30 +125,30 @@ fn n2_the_hashes_of_stored_states_stay_what_they_were() {
         hashes.push(format!("{} {}", run.name, &hash[..23]));
     }
     insta::assert_snapshot!(hashes.join("\n"), @"
-    plain_answer state1:fee22366a85980e9
-    tools state1:a19696eb9a4beee5
-    ask_human state1:48162dd508f030bb
-    crash_unsafe_happened state1:1b234ada96f47495
+    plain_answer state1:79a626d0bf9da55d
+    tools state1:bd01f16e9d957b26
+    ask_human state1:9bd3eaafe9f3b4d7
+    crash_unsafe_happened state1:11edfae76bed0448
     cancelled state1:bb01be8ccad6b4e9
     failed_with_fallback state1:77c9b8a3f0e4690d
-    crash_loop_given_up state1:015ba8f2866a0192
-    edited_silence state1:b27ada910920bf7a
+    crash_loop_given_up state1:1c0e87cc6af58a22
+    edited_silence state1:be806a423b6750c8
     withdrawn state1:d84ca4fa18d38df1
     joined state1:38354b88f8efd4d2
     panicked state1:53c10d6a176e097b
-    priced_sealed_continued state1:0ec5f3a3ba7f4059
-    all_rest_then_budget state1:c0f8207214a20d65
-    approved_and_retried state1:f362968e54f10b26
-    circling_given_up state1:afb0044cd6c43e4e
-    claimed_and_kept state1:9a05deaec3d4f22f
-    summed_up state1:1788c2e3fd898edb
-    paused_with_notes state1:c45eaf67df9f517e
-    declared_to_its_end state1:96d4dc8ed6fb6f20
-    handed_on state1:471b270dbca9fc6f
-    quota_reached state1:39a76e6b60338654
-    tainted_and_asked state1:d621ca0050bb432b
-    delivered state1:70ad682b402efd7b
-    shown_a_picture state1:0f75cb8e78d04d54
+    priced_sealed_continued state1:5be73b38813fb48b
+    all_rest_then_budget state1:1f219674c81ed937
+    approved_and_retried state1:63d13bf2e41ce3d4
+    circling_given_up state1:74dde81cd7ce12c9
+    claimed_and_kept state1:01936c7bcf9fc832
+    summed_up state1:7b533e78c10132a4
+    paused_with_notes state1:8a52a3cf0031f95c
+    declared_to_its_end state1:e529ac7b5fbe52e6
+    handed_on state1:3056f07315791331
+    quota_reached state1:cd51b30a6aae3fc9
+    tainted_and_asked state1:523563d89b42b714
+    delivered state1:fd9593a80b568b89
+    shown_a_picture state1:537b561546cc5006
     ");
 }
 

@@ -5,6 +5,9 @@
 
 pub mod support;
 
+#[path = "model/responses.rs"]
+mod responses;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

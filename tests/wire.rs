@@ -6,18 +6,21 @@
 
 pub mod support;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::{StatusCode, Uri};
 use hob_model::anthropic::Anthropic;
+use hob_model::discover::Api;
 use hob_model::gemini::Gemini;
 use hob_model::learned::Forget;
 use hob_model::ollama::Ollama;
 use hob_model::openai::OpenAi;
 use hob_model::openai::quirks::PLAIN;
 use hob_model::provider::{NoSink, Provider, Request, ToolChoice};
+use hob_model::responses::Responses;
 use hob_model::settings::{Effort, Settings, Tuning};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -52,9 +55,13 @@ async fn recorder() -> (String, Arc<Mutex<Vec<Bytes>>>) {
 type Validator = fn(&Value) -> Result<(), String>;
 
 /// The dialect of the model, and the rules for what it sends.
-fn dialect(label: &str, settings: Settings) -> (Box<dyn Provider>, Validator) {
+fn dialect(label: &str, api: Api, settings: Settings) -> (Box<dyn Provider>, Validator) {
     let with = |model: &str| Settings { model: model.to_owned(), label: label.to_owned(), ..settings };
     match label.split_once('/').unwrap().0 {
+        "openai" if api == Api::Responses => {
+            let responses = Responses::new(with("gpt-6-luna"), Arc::new(Forget)).unwrap();
+            (Box::new(responses), |body| validate::responses::request(body, &HashSet::new()))
+        }
         "openai" => {
             let openai = OpenAi::new(with("gpt-4o"), &PLAIN, Arc::new(Forget)).unwrap();
             (Box::new(openai), validate::openai::request)
@@ -77,12 +84,13 @@ proptest! {
     fn a9_any_history_goes_out_as_the_provider_takes_it(
         messages in prop_oneof![histories(14), switched(4)], label in select(MODELS), tool_choice in choices(),
         effort in proptest::option::of(select(&[Effort::Low, Effort::High][..])), sees_images in any::<bool>(),
+        api in select(&[Api::Chat, Api::Responses][..]),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (root, bodies) = recorder().await;
             let tuning = Tuning { effort, ..Tuning::default() };
-            let (provider, validator) = dialect(label, Settings { tuning, sees_images, ..settings(&root, "") });
+            let (provider, validator) = dialect(label, api, Settings { tuning, sees_images, ..settings(&root, "") });
             let request = Request { stable: messages.len(), tool_choice, ..asking(messages) };
             prop_assert!(provider.complete(&request, &NoSink).await.is_err(), "the server refuses all");
             let bodies = bodies.lock().unwrap();

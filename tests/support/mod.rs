@@ -16,6 +16,7 @@ pub mod fake_discord;
 pub mod fake_gemini;
 pub mod fake_model;
 pub mod fake_ollama;
+pub mod fake_responses;
 pub mod fake_slack;
 pub mod fake_telegram;
 pub mod fake_transcription;

@@ -11,6 +11,7 @@ pub mod anthropic;
 pub mod gemini;
 pub mod ollama;
 pub mod openai;
+pub mod responses;
 
 /// The pictures that OpenAI and Anthropic take.
 const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
