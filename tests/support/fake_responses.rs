@@ -161,6 +161,10 @@ fn events(items: Vec<Value>, end: &Value) -> Vec<Value> {
             _ => begun["encrypted_content"] = json!(""),
         }
         events.push(json!({"type": "response.output_item.added", "output_index": at, "item": begun}));
+        let part = json!({"type": "output_text", "text": "", "annotations": [], "logprobs": []});
+        let part_begun = json!({"type": "response.content_part.added", "item_id": id, "output_index": at,
+            "content_index": 0, "part": part});
+        events.extend((kind == "msg").then_some(part_begun));
         let pieces = words.split_inclusive(' ').filter(|_| !delta.is_empty());
         events.extend(pieces.map(|piece| {
             json!({"type": delta, "item_id": id, "output_index": at, "content_index": 0, "delta": piece, "logprobs": []})

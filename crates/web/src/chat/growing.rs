@@ -46,7 +46,9 @@ pub(super) fn more(told: Option<Told>, (run, text): (RunId, Arc<str>)) -> (Told,
     let before = before.unwrap_or_else(|| Told { run, text: Arc::from(""), whole: 0, open: String::new() });
     let Some(new) = text.get(before.text.len()..).filter(|new| !new.is_empty()) else { return (before, None) };
     let rest = text.get(before.whole..).unwrap_or_default();
-    let (blocks, open) = rest.split_at_checked(finished(rest)).unwrap_or(("", rest));
+    // As at the terminal it is decided line by line: what half a line is, its rest may change.
+    let lines = rest.rfind('\n').map_or("", |end| rest.get(..=end).unwrap_or_default());
+    let (blocks, open) = rest.split_at_checked(finished(lines)).unwrap_or(("", rest));
     let (html, open_html) = (html(blocks), html(open));
     let same = same_beginning(&before.open, &open_html);
     let event = GrowingEvent {
