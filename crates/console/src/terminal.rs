@@ -36,6 +36,7 @@ pub struct Terminal {
     editor: Editor<Enter, FileHistory>,
     page: Page,
     history: PathBuf,
+    is_dumb: bool,
 }
 
 impl Terminal {
@@ -74,14 +75,14 @@ impl Terminal {
         .map_err(ConsoleError::Thread)?;
         let state = AtomicUsize::new(COMING);
         editor.set_helper(Some(Enter { page: page.clone(), commands, state, line: Mutex::default() }));
-        Ok((Self { editor, page: page.clone(), history }, page))
+        Ok((Self { editor, page: page.clone(), history, is_dumb: look.is_dumb }, page))
     }
 
     /// Starts the thread on which lines are edited.
     pub(super) fn start(self) -> Result<Lines, ConsoleError> {
         let (ask, asked) = sync_channel(1);
         let (typed, answers) = mpsc::channel(1);
-        let tty = Tty::remember();
+        let tty = Tty::remember(self.is_dumb);
         let editing = Arc::clone(&tty.editing);
         thread::Builder::new()
             .name("console-editor".to_owned())
@@ -259,16 +260,19 @@ impl Highlighter for Enter {
 
 impl Helper for Enter {}
 
-/// The terminal's settings before a line was edited. If the conversation ends while one is (a signal, an error
-/// elsewhere), the editor cannot put them back; this does.
+/// The terminal's settings before the conversation, which this puts back: the editor cannot if it ends while a line is edited
+/// (a signal, an error elsewhere).
 struct Tty {
     settings: Option<String>,
     editing: Arc<AtomicBool>,
 }
 
 impl Tty {
-    fn remember() -> Self {
-        let settings = match stty(&["-g"]) {
+    /// What is typed while no line is edited is kept for the next one, and not shown where the page is drawn; a dumb terminal
+    /// has nobody but itself to show it.
+    fn remember(is_dumb: bool) -> Self {
+        let quiet = || if is_dumb { Ok(String::new()) } else { stty(&["-echo"]) };
+        let settings = match stty(&["-g"]).and_then(|settings| quiet().map(|_| settings)) {
             Ok(settings) => Some(settings.trim().to_owned()),
             Err(error) => {
                 tracing::debug!(%error, "the terminal's settings cannot be remembered");
@@ -281,10 +285,9 @@ impl Tty {
 
 impl Drop for Tty {
     fn drop(&mut self) {
-        let Some(settings) = self.settings.as_deref().filter(|_| self.editing.load(Ordering::SeqCst)) else {
-            return;
-        };
-        let restored = stty(&[settings]).and_then(|_| io::stdout().write_all(LEAVE_PROMPT));
+        let Some(settings) = self.settings.as_deref() else { return };
+        let leave = if self.editing.load(Ordering::SeqCst) { LEAVE_PROMPT } else { &[] };
+        let restored = stty(&[settings]).and_then(|_| io::stdout().write_all(leave));
         if let Err(error) = restored {
             tracing::warn!(%error, "the terminal's settings were not put back; `stty sane` does it");
         }
