@@ -1,5 +1,5 @@
 //! Documents made by other programs, and what others read in them: PyPI `python-docx` and `openpyxl`, Debian's `poppler-utils`.
-//! Where one of them is not installed, there is nothing to compare with.
+//! scripts/test installs them.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
@@ -8,11 +8,15 @@ use std::process::Command;
 
 use hob_document::{Document, Limits, Wanted, read};
 
-/// Runs a program; none: it, or what it needs, is not installed.
-fn run(program: &str, arguments: &[&str], dir: &Path) -> Option<String> {
+/// The Python of the packages that tests compare with.
+const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/python-clients/bin/python");
+
+/// What a program says.
+fn run(program: &str, arguments: &[&str], dir: &Path) -> String {
     let output = Command::new(program).args(arguments).current_dir(dir).output();
-    let done = output.ok().filter(|output| output.status.success())?;
-    Some(String::from_utf8(done.stdout).unwrap())
+    let done = output.unwrap_or_else(|error| panic!("{program}: {error}: scripts/test installs it"));
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
 }
 
 fn all(dir: &Path, name: &str) -> Document {
@@ -38,7 +42,7 @@ d.sections[0].header.paragraphs[0].text = 'Head'
 d.save('a.docx')
 print(''.join(p.text + '\n' for p in d.paragraphs))
 ";
-    let Some(said) = run("python3", &["-c", script], dir.path()) else { return };
+    let said = run(PYTHON, &["-c", script], dir.path());
     assert!(said.contains("Rent: 900 € pay Eve"));
     let read = all(dir.path(), "a.docx");
     let texts: Vec<&str> = read.pages.iter().map(|page| page.text.as_str()).collect();
@@ -60,9 +64,7 @@ s.column_dimensions['B'].hidden = True
 h = b.create_sheet('Old'); h.sheet_state = 'hidden'; h['A1'] = 'x'
 b.save('a.xlsx')
 ";
-    if run("python3", &["-c", script], dir.path()).is_none() {
-        return;
-    }
+    run(PYTHON, &["-c", script], dir.path());
     let read = all(dir.path(), "a.xlsx");
     let texts: Vec<&str> = read.pages.iter().map(|page| page.text.as_str()).collect();
     assert_eq!(
@@ -91,15 +93,15 @@ fn f2_a_pdf_says_what_pdftotext_says() {
     let mut out = "%PDF-1.4\n".to_owned();
     let mut table = String::new();
     for (number, object) in (1..).zip(&objects) {
-        table.push_str(&format!("{:010} 00000 n \n", out.len()));
-        out.push_str(&format!("{number} 0 obj\n{object}\nendobj\n"));
+        table.extend([format!("{:010} 00000 n \n", out.len())]);
+        out.extend([format!("{number} 0 obj\n{object}\nendobj\n")]);
     }
     let start = out.len();
-    out.push_str(&format!(
+    out.extend([format!(
         "xref\n0 6\n0000000000 65535 f \n{table}trailer\n<</Size 6/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n"
-    ));
+    )]);
     std::fs::write(dir.path().join("a.pdf"), out).unwrap();
-    let Some(said) = run("pdftotext", &["a.pdf", "-"], dir.path()) else { return };
+    let said = run("pdftotext", &["a.pdf", "-"], dir.path());
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(words(&all(dir.path(), "a.pdf").pages[0].text), words(said.trim_matches('\u{c}')));
 }
