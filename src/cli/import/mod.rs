@@ -2,7 +2,7 @@
 //! `--apply` it is done; what is there already stays, so that twice is once.
 //!
 //! Never: a change of the other program's folder, or a secret that was not asked for.
-//! Start at [`run`]; the readers (`openclaw`, `nanobot`, `hermes`) are pure: files in, a plan out.
+//! Start at `run`; the readers (`openclaw`, `nanobot`, `hermes`) are pure: files in, a plan out.
 
 mod apply;
 mod edits;
