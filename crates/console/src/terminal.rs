@@ -268,10 +268,10 @@ struct Tty {
 }
 
 impl Tty {
-    /// What is typed while no line is edited is kept for the next one, and not shown where the page is drawn; a dumb terminal
-    /// has nobody but itself to show it.
+    /// What is typed while no line is edited is kept for the next one as it is, and not shown where the page is drawn: the
+    /// terminal would take a Ctrl-U for its own. A dumb terminal has nobody but itself to edit a line and to show it.
     fn remember(is_dumb: bool) -> Self {
-        let quiet = || if is_dumb { Ok(String::new()) } else { stty(&["-echo"]) };
+        let quiet = || if is_dumb { Ok(String::new()) } else { stty(&["-echo", "-icanon"]) };
         let settings = match stty(&["-g"]).and_then(|settings| quiet().map(|_| settings)) {
             Ok(settings) => Some(settings.trim().to_owned()),
             Err(error) => {
