@@ -41,7 +41,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
     let dir = package.rsplit_once('/').map_or("", |(dir, _)| dir);
     let mut all = All::default();
     for id in order {
-        let Some(path) = parts.get(&id).map(|part| within(dir, &unescaped(part))) else { continue };
+        let Some(path) = parts.get(&id).map(|part| within(dir, &words::unescaped(part, b'%'))) else { continue };
         let Some(chapter) = archive.get(&path)? else { continue };
         let read = page::letter(&words::decoded(&chapter));
         if !read.text.trim().is_empty() || read.hidden > 0 {
@@ -68,23 +68,4 @@ fn told(page: page::Page) -> String {
         text.push_str("\n[It is too large or too deep to be read whole.]");
     }
     text
-}
-
-/// `%20` and the like in the name of a part.
-fn unescaped(name: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::new(), name.as_bytes());
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

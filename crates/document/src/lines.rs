@@ -1,6 +1,7 @@
 //! Calendars and cards: their lines, whole again, without the pictures in them. A blank line stands before each entry.
 
 use crate::pages::All;
+use crate::words;
 
 /// The longest value that is shown, in characters: beyond it is a picture or a certificate.
 const VALUE_CHARS_MAX: usize = 2_000;
@@ -47,25 +48,7 @@ fn shown(line: &str) -> String {
         return line.to_owned();
     }
     let name = head.split(';').next().unwrap_or(head);
-    format!("{name}:{}", unquoted(value))
-}
-
-fn unquoted(value: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::new(), value.as_bytes());
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).filter(|_| *first == b'=').and_then(|two| std::str::from_utf8(two).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    format!("{name}:{}", words::unescaped(value, b'='))
 }
 
 #[cfg(test)]

@@ -47,3 +47,22 @@ pub(crate) fn row(cells: &[String]) -> String {
     let flat = |cell: &String| cell.split_whitespace().collect::<Vec<_>>().join(" ");
     cells[..last].iter().map(flat).collect::<Vec<_>>().join(" | ")
 }
+
+/// What stands behind `sign` as two hexadecimal digits (`%20`, `=3D`), as the character that it is.
+pub(crate) fn unescaped(text: &str, sign: u8) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| *first == sign).and_then(|two| std::str::from_utf8(two).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
