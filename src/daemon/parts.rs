@@ -1,5 +1,6 @@
 //! From config sections to what the rooms take.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -155,10 +156,11 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
             Some(word) => Some(named(&format!("personas.{name}.model"), word, models)?),
             None => None,
         };
-        let modules = persona.modules.iter().cloned().collect();
+        let modules: BTreeSet<String> = persona.modules.iter().cloned().collect();
         let looped = match &persona.declared {
             Some(looped) => {
-                let reach = Reach { role: Role::Owner, modules: &modules };
+                let chosen = Some(&modules).filter(|modules| !modules.is_empty());
+                let reach = Reach { role: Role::Owner, modules: chosen };
                 let at = format!("personas.{name}.loop");
                 declared::check_tools(&at, looped, &tools.within(&reach), &config.tools)?;
                 Some(declared::declared(looped))
@@ -193,6 +195,8 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
     assigned.known = config.personas.keys().cloned().collect();
     assigned.everywhere.clone_from(&config.agent.persona);
     people::assign(config, assigned);
+    let guests = config.agent.default_guest_modules.as_ref();
+    personas.guest_modules = guests.map(|modules| modules.iter().cloned().collect());
     Ok(personas)
 }
 

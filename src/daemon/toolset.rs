@@ -196,8 +196,6 @@ fn declaration(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use jiff::tz::TimeZone;
 
     use super::*;
@@ -248,7 +246,7 @@ mod tests {
     #[tokio::test]
     async fn a_small_prompt_is_what_hi_costs() {
         let all = usual().await;
-        let offered = all.within(&Reach { role: Role::Admin, modules: &BTreeSet::new() }).disclosing();
+        let offered = all.within(&Reach { role: Role::Admin, modules: None }).disclosing();
         let settings = PromptSettings { base: prompt::BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 };
         let (name, trust) = ("Ada".to_owned(), Trust::Trusted);
         let principal = Principal { user: UserId(1), name, role: Role::Admin, trust };

@@ -335,6 +335,8 @@ impl Config {
             found.extend(persona.validate(&modules).into_iter().map(at));
         }
         let mut all: Vec<Finding> = found.into_iter().map(|finding| finding.within("personas")).collect();
+        let guests = self.agent.default_guest_modules.as_deref().unwrap_or_default();
+        all.extend(persona::validate_modules("agent.default_guest_modules", guests, &modules));
         let mut used = |key: &str, name: &str| all.extend(persona::validate_use(key, name, &self.personas));
         if let Some(name) = &self.agent.persona {
             used("agent.persona", name);

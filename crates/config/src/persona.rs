@@ -74,11 +74,7 @@ impl PersonaConfig {
     #[must_use]
     pub fn validate(&self, modules: &BTreeSet<&str>) -> Vec<Finding> {
         let mut found = Vec::new();
-        for (index, module) in self.modules.iter().enumerate().filter(|(_, module)| !modules.contains(module.as_str()))
-        {
-            let fix = meant(module, modules);
-            found.push(Finding::new(place::item("modules", index), "is not the module of any tool", fix));
-        }
+        found.extend(validate_modules("modules", &self.modules, modules));
         if let (Some(max), Some(cap)) = (self.iterations_max, self.iterations_cap)
             && max > cap
         {
@@ -97,6 +93,15 @@ impl PersonaConfig {
         }
         found
     }
+}
+
+/// Finds what is no module in the list at `key`.
+pub(super) fn validate_modules(key: &str, chosen: &[String], modules: &BTreeSet<&str>) -> Vec<Finding> {
+    let unknown = chosen.iter().enumerate().filter(|(_, module)| !modules.contains(module.as_str()));
+    let found = unknown.map(|(index, module)| {
+        Finding::new(place::item(key, index), "is not the module of any tool", meant(module, modules))
+    });
+    found.collect()
 }
 
 /// What keeps `name` from naming a persona.

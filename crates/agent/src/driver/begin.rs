@@ -85,7 +85,8 @@ impl Beginner<'_> {
         let notes = notebook.as_ref().map(|kept| kept.notebook.handed_over());
         let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
         let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
-        let reach = Reach { role: accepted.principal.role, modules: &persona.modules };
+        let role = accepted.principal.role;
+        let reach = Reach { role, modules: personas.modules(persona, role) };
         let handed_on = |name: &String| agent.is_none_or(|agent| agent.tools.contains(name));
         let offer = ports.tools.offer(|tool| covers(&reach, tool) && handed_on(&tool.schema.name));
         let tools = &offer.tools;
