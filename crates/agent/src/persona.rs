@@ -6,7 +6,8 @@ use crate::machine::policy::{ContextPolicy, ContextStrategy, DeclaredLoop, GateP
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
-use hob_core::policy::persona::{Assignments, Resolved};
+use hob_core::policy::persona::{Assignments, Here, Resolved};
+use hob_store::sessions::Session;
 
 /// Who Hob is in some conversations; what is none or empty is as everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,10 +62,11 @@ pub struct Personas {
 }
 
 impl Personas {
-    /// Who Hob is in `place`, where `chosen` was chosen.
+    /// Who Hob is in `place`, which is this session's.
     #[must_use]
-    pub fn resolve<'a>(&'a self, place: &Conversation, chosen: Option<&'a str>) -> Resolved<'a> {
-        self.assigned.resolve(place, chosen)
+    pub fn resolve<'a>(&'a self, place: &Conversation, session: &'a Session) -> Resolved<'a> {
+        let (server, chosen) = (session.server.as_deref(), session.persona.as_deref());
+        self.assigned.resolve(place, Here { server, chosen })
     }
 
     /// The persona with this name.

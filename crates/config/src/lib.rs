@@ -360,6 +360,9 @@ impl Config {
             for (chat, name) in &slack.personas {
                 used(&place::child(&format!("{key}.personas"), chat), name);
             }
+            for (workspace, name) in &slack.workspace_personas {
+                used(&place::child(&format!("{key}.workspace_personas"), workspace), name);
+            }
         }
         for (section, discord) in self.discords() {
             if let Some(name) = &discord.persona {
@@ -367,6 +370,9 @@ impl Config {
             }
             for (channel, name) in &discord.personas {
                 used(&place::child(&place::child(&section, "personas"), channel), name);
+            }
+            for (server, name) in &discord.server_personas {
+                used(&place::child(&place::child(&section, "server_personas"), server), name);
             }
         }
         let others = self.email_accounts.iter().map(|(name, email)| (place::child("email_accounts", name), email));

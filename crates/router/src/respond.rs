@@ -114,7 +114,7 @@ impl Desk {
     /// The model that somebody has chosen here, or the persona's.
     pub(super) fn chosen_model<'a>(&'a self, caller: &'a Caller<'_>) -> Option<&'a str> {
         let personas = &self.house.personas;
-        let name = personas.resolve(caller.place, caller.session.persona.as_deref()).name();
+        let name = personas.resolve(caller.place, caller.session).name();
         let persona = personas.get(name).and_then(|persona| persona.model.as_deref());
         caller.session.model.as_deref().or(persona)
     }

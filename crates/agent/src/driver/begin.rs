@@ -70,7 +70,7 @@ impl Beginner<'_> {
         let known = summary.map_or(session.context_from, |summary| summary.through);
         let personas = Arc::clone(&self.ports.personas);
         let agent = accepted.agent.as_deref();
-        let resolved = personas.resolve(&accepted.destination.conversation, session.persona.as_deref());
+        let resolved = personas.resolve(&accepted.destination.conversation, session);
         let name = agent.map_or_else(|| resolved.name(), |agent| agent.persona.as_deref());
         let nobody = Persona::default();
         let persona = personas.get(name).unwrap_or(&nobody);

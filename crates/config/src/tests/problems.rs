@@ -320,6 +320,7 @@ fn c3_personas() {
     config.toml:17: telegram.personas.home: is not the id of a chat, expected a whole number; for example "-1001234567890"
     "#);
     insta::assert_snapshot!(told("[agent]\ndefault_guest_modules = ['time', 'memori']"), @"");
+    insta::assert_snapshot!(told("[personas.cook]\n[discord]\nbot_token = 'a'\nserver_personas = { home = 'cook', '1' = 'cok', '2' = 'cook' }\n[slack]\nbot_token = 'xoxb-a'\napp_token = 'xapp-a'\nworkspace_personas = { C1 = 'cook', T1 = 'waiter' }"), @"");
     insta::assert_snapshot!(told("[agent]\npersona = 'cook'\n[personas.clerk.loop]\nmax_cycles = 3"), @r#"
     config.toml:2: agent.persona: is not a persona; there are: clerk
     config.toml:3: personas.clerk.loop.terminate: has nothing that could end the loop before its cycles or its money are used up, expected a `text-includes` or a `tool-result`; for example `terminate = [{ when = "text-includes", text = "DONE" }]`
