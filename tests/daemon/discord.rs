@@ -97,7 +97,11 @@ async fn c3_a_discord_server_has_a_persona_between_its_channels_and_the_platform
         fake.until_sent(place, sent).await;
     }
     fake.say(HALL, ADA, &format!("<@{}> /persona", FakeDiscord::BOT));
-    assert!(fake.until_sent(HALL, 2).await[1].starts_with("I am night (set for this server)."), "{:?}", fake.sent(HALL));
+    assert!(
+        fake.until_sent(HALL, 2).await[1].starts_with("I am night (set for this server)."),
+        "{:?}",
+        fake.sent(HALL)
+    );
     fake.command(HALL, ADA, ("status", None));
     let status = fake.until_sent(HALL, 3).await.pop().unwrap();
     assert!(status.contains("persona: night, set for this server"), "{status}");

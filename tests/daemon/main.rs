@@ -10,6 +10,7 @@ mod answering;
 mod approvals;
 mod attached;
 mod beginning;
+mod caps;
 mod chat;
 mod commands;
 mod context;

@@ -90,6 +90,8 @@ pub enum Row {
         call: ModelCall,
         /// For whom.
         user: UserId,
+        /// As which persona.
+        persona: Option<String>,
         /// What the request begins with, if it is its run's first.
         prefix: Option<Prefix>,
     },
@@ -324,7 +326,8 @@ impl Cause<'_> {
             |event: &Event| matches!(event, Event::Begun(_) | Event::Compacted(_) | Event::SummaryFailed { .. });
         let begins = call.purpose != Purpose::Summary && self.step.events.iter().any(begins);
         let prefix = begins.then(|| Prefix::of(run));
-        Some(Row::ModelAsked { seq, call, user: run.input.principal.user, prefix })
+        let persona = run.persona.as_ref().map(|persona| persona.name.clone());
+        Some(Row::ModelAsked { seq, call, user: run.input.principal.user, persona, prefix })
     }
 
     fn summary_made(&self, text: &str, usage: Usage) -> Vec<Row> {

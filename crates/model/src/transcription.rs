@@ -16,8 +16,10 @@ use crate::error::{ErrorClass, ModelError};
 use crate::exchange::answer::{unreachable_server, whole};
 use crate::exchange::endpoint::Endpoint;
 use crate::settings::Deadlines;
+use crate::tokens;
 use hob_core::domain::money::Money;
 use hob_core::domain::secret::Secret;
+use hob_core::policy::budget::Sum;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,9 @@ mod tests;
 const RETRY_WAIT: Duration = Duration::from_secs(1);
 /// What a second of speech has at least, in bytes, where nobody tells how long it is: as messengers record it.
 const BYTES_PER_SECOND_MIN: u64 = 2_000;
+
+/// What a second of speech is taken for in tokens, where the server does not count: as models that hear count it.
+const TOKENS_PER_SECOND: u64 = 10;
 
 /// How recordings are heard.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,6 +121,10 @@ pub struct Heard {
     pub seconds: Option<u64>,
     /// What it cost; none: nobody knows.
     pub cost: Option<Money>,
+    /// The tokens that the recording was, as the server says, or else by its length.
+    pub input_tokens: u64,
+    /// The tokens that the words are.
+    pub output_tokens: u64,
 }
 
 /// Hears recordings.
@@ -137,9 +146,12 @@ struct Answer {
     duration: Option<f64>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Usage {
     seconds: Option<f64>,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
 }
 
 impl Transcriber {
@@ -160,12 +172,13 @@ impl Transcriber {
         format!("transcription/{}", self.settings.model)
     }
 
-    /// What a recording will cost at most, as far as its length is known or follows from its size; none: nobody knows
-    /// what a minute costs.
+    /// What a recording will take at most, as far as its length is known or follows from its size; of money nothing where nobody
+    /// knows what a minute costs.
     #[must_use]
-    pub fn estimate(&self, bytes: u64, seconds: Option<u32>) -> Option<Money> {
+    pub fn estimate(&self, bytes: u64, seconds: Option<u32>) -> Sum {
         let seconds = seconds.map_or(bytes / BYTES_PER_SECOND_MIN, u64::from);
-        self.settings.minute.map(|minute| cost(minute, seconds))
+        let usd = self.settings.minute.map(|minute| cost(minute, seconds)).unwrap_or_default();
+        Sum { usd, tokens: seconds.saturating_mul(TOKENS_PER_SECOND) }
     }
 
     /// Waits until nobody else is at this recording: a platform may hand one message in twice at once.
@@ -207,11 +220,15 @@ impl Transcriber {
             Deaf { why: why(class), again, worked: matches!(class, ErrorClass::Timeout | ErrorClass::Malformed) }
         })?;
         let text = answer.text.trim().to_owned();
-        let told = answer.usage.and_then(|usage| usage.seconds).or(answer.duration).filter(|told| *told >= 0.0);
+        let usage = answer.usage.unwrap_or_default();
+        let told = usage.seconds.or(answer.duration).filter(|told| *told >= 0.0);
         let seconds = told.map(whole_seconds).or(recording.seconds.map(u64::from));
-        let cost = self.settings.minute.map(|minute| cost(minute, seconds.unwrap_or(bytes / BYTES_PER_SECOND_MIN)));
+        let length = seconds.unwrap_or(bytes / BYTES_PER_SECOND_MIN);
+        let cost = self.settings.minute.map(|minute| cost(minute, length));
+        let input_tokens = usage.input_tokens.unwrap_or_else(|| length.saturating_mul(TOKENS_PER_SECOND));
+        let output_tokens = usage.output_tokens.unwrap_or_else(|| tokens::count(&text));
         tracing::info!(seconds, bytes, "a recording was transcribed");
-        Ok(Heard { text, seconds, cost })
+        Ok(Heard { text, seconds, cost, input_tokens, output_tokens })
     }
 
     async fn ask(&self, recording: &Recording<'_>) -> Result<Answer, ModelError> {

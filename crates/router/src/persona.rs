@@ -4,9 +4,9 @@ use crate::respond::Caller;
 use hob_agent::persona::Personas;
 use hob_core::domain::principal::Role;
 use hob_core::policy::persona::Resolved;
+use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::sessions::{self, Session};
-use hob_store::Tx;
 
 /// The word that undoes a choice.
 const DEFAULT: &str = "default";

@@ -64,6 +64,7 @@ pub mod switches;
 pub mod tool_calls;
 pub mod transfer;
 pub mod upkeep;
+pub mod used;
 pub mod users;
 pub mod vectors;
 pub mod web_chat;

@@ -170,13 +170,14 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             tool_calls::start(tx, &started).await
         }
         Row::ToolFinished { call, text, is_error } => tool_calls::finish(tx, run, call, (text, *is_error), at).await,
-        Row::ModelAsked { seq, call, user, prefix } => {
+        Row::ModelAsked { seq, call, user, persona, prefix } => {
             let new = model_calls::NewCall {
                 run,
                 asked_seq: *seq,
                 model: &call.label,
                 session: target.key.session,
                 user: *user,
+                persona: persona.as_deref(),
                 estimate: count(call.counted),
                 reserved: call.reserve.unwrap_or_default().nanos(),
                 at,

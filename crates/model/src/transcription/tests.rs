@@ -68,12 +68,16 @@ fn c6_what_it_is_decides_under_which_name_it_is_sent() {
 #[test]
 fn n10_a_recording_costs_by_its_length() {
     let transcriber = Transcriber::new(settings()).unwrap();
-    let table = [(0, Some(60), 6_000_000), (0, Some(90), 9_000_000), (120_000, None, 6_000_000)];
-    for (bytes, seconds, nanos) in table {
-        assert_eq!(transcriber.estimate(bytes, seconds), Some(Money::from_nanos(nanos)));
+    let table = [(0, Some(60), 6_000_000, 600), (0, Some(90), 9_000_000, 900), (120_000, None, 6_000_000, 600)];
+    for (bytes, seconds, nanos, tokens) in table {
+        assert_eq!(transcriber.estimate(bytes, seconds), Sum { usd: Money::from_nanos(nanos), tokens });
     }
     let free = Transcriber::new(Settings { minute: None, ..settings() }).unwrap();
-    assert_eq!(free.estimate(1, Some(60)), None);
+    assert_eq!(
+        free.estimate(1, Some(60)),
+        Sum { usd: Money::ZERO, tokens: 600 },
+        "what nobody knows the price of has tokens"
+    );
 }
 
 #[tokio::test]

@@ -258,7 +258,7 @@ impl Take {
         // Whatever becomes of it, it was heard.
         if claimed.is_some() && self.files.iter().any(Came::was_heard) {
             let message = (&self.inbound.conversation, self.inbound.external_id.as_str());
-            recordings::settle(tx, message, arriving.principal.user, self.now).await?;
+            recordings::settle(tx, message).await?;
         }
         Ok(claimed)
     }
