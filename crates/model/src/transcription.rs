@@ -7,14 +7,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use async_openai::error::OpenAIError;
+use async_openai::traits::AsyncTryFrom;
+use reqwest::header::AUTHORIZATION;
+use reqwest::multipart::{Form, Part};
 use serde::Deserialize;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
+use tokio_util::bytes::Bytes;
 
 use crate::error::{ErrorClass, ModelError};
-use crate::exchange::answer::{unreachable_server, whole};
 use crate::exchange::endpoint::Endpoint;
+use crate::openai::client::Client;
 use crate::settings::Deadlines;
 use crate::tokens;
 use hob_core::domain::money::Money;
@@ -85,8 +89,6 @@ impl Kind {
 pub struct Recording<'a> {
     /// Its bytes.
     pub content: &'a [u8],
-    /// The SHA-256 of these, in hex: what stands in no content that it is the hash of.
-    pub hash: &'a str,
     /// What it is.
     pub kind: Kind,
     /// How long it is, where the platform tells.
@@ -128,9 +130,8 @@ pub struct Heard {
 }
 
 /// Hears recordings.
-#[derive(Debug)]
 pub struct Transcriber {
-    endpoint: Endpoint,
+    client: Client,
     settings: Settings,
     /// Who is at it, by recording.
     turns: Mutex<BTreeMap<String, Weak<Turn>>>,
@@ -163,7 +164,8 @@ impl Transcriber {
         let deadlines = Deadlines { first_event: settings.timeout, ..Deadlines::default() };
         let endpoint = Endpoint::new(&settings.base_url, "", deadlines)?;
         let endpoint = endpoint.key(AUTHORIZATION, "Bearer ", settings.api_key.as_ref())?;
-        Ok(Self { endpoint, settings, turns: Mutex::default() })
+        let client = Client::patient(endpoint, settings.timeout);
+        Ok(Self { client, settings, turns: Mutex::default() })
     }
 
     /// The name under which it is on the bill.
@@ -232,14 +234,39 @@ impl Transcriber {
     }
 
     async fn ask(&self, recording: &Recording<'_>) -> Result<Answer, ModelError> {
-        let (kind, body) = form(&self.settings, recording);
-        let request = self.endpoint.post("/audio/transcriptions").header(CONTENT_TYPE, kind).body(body);
-        let response = request.send().await.map_err(|error| unreachable_server(&error))?;
-        let body = whole(response).await.map_err(|failure| failure.error)?;
-        serde_json::from_slice(&body).map_err(|error| {
-            tracing::debug!(%error, "a transcription has another shape");
-            ModelError::new(ErrorClass::Malformed, "The answer has no text in it.")
-        })
+        self.client.transcribe(Spoken::new(&self.settings, recording)).await.map_err(|failure| failure.error)
+    }
+}
+
+/// A recording with what servers are told of it. async-openai's own form leaves out what kind of sound it is, which the API
+/// recommends.
+#[derive(Debug, Clone)]
+struct Spoken {
+    fields: Vec<(&'static str, String)>,
+    kind: Kind,
+    content: Bytes,
+}
+
+impl Spoken {
+    fn new(settings: &Settings, recording: &Recording<'_>) -> Self {
+        let fields = [("model", Some(settings.model.clone())), ("response_format", Some("json".to_owned()))];
+        let fields = fields.into_iter().chain([("language", settings.language.clone())]);
+        Self {
+            fields: fields.filter_map(|(name, value)| Some((name, value?))).collect(),
+            kind: recording.kind,
+            content: Bytes::copy_from_slice(recording.content),
+        }
+    }
+}
+
+impl AsyncTryFrom<Spoken> for Form {
+    type Error = OpenAIError;
+
+    async fn try_from(spoken: Spoken) -> Result<Self, OpenAIError> {
+        let Kind { extension, mime } = spoken.kind;
+        let file = Part::stream(spoken.content).file_name(format!("recording.{extension}")).mime_str(mime)?;
+        let form = spoken.fields.into_iter().fold(Self::new(), |form, (name, value)| form.text(name, value));
+        Ok(form.part("file", file))
     }
 }
 
@@ -271,32 +298,6 @@ fn why(class: ErrorClass) -> String {
         ErrorClass::Malformed => "the answer is no transcript: check `base_url` under [transcription] in config.toml",
     };
     why.to_owned()
-}
-
-/// The form: its type, and its bytes.
-fn form(settings: &Settings, recording: &Recording<'_>) -> (String, Vec<u8>) {
-    let Recording { content, hash, kind, .. } = recording;
-    // Whoever finds a content in which its own SHA-256 stands may end its part.
-    let boundary = format!("hob-{}", hash.get(..48).unwrap_or("recording"));
-    let fields = [
-        ("model", Some(settings.model.as_str())),
-        ("response_format", Some("json")),
-        ("language", settings.language.as_deref()),
-    ];
-    let fields = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let head: String = fields
-        .map(|(name, value)| {
-            format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
-        })
-        .collect();
-    let Kind { extension, mime } = kind;
-    let file = format!(
-        "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"recording.{extension}\"\r\n\
-         Content-Type: {mime}\r\n\r\n"
-    );
-    let tail = format!("\r\n--{boundary}--\r\n");
-    let body = [head.as_bytes(), file.as_bytes(), content, tail.as_bytes()].concat();
-    (format!("multipart/form-data; boundary={boundary}"), body)
 }
 
 /// What so many seconds cost, to the nanodollar.

@@ -123,9 +123,7 @@ impl Ear<'_> {
         let mut is_first = true;
         loop {
             let ask = async || match self.delivery.content_of(kept).await {
-                Ok(content) => {
-                    transcriber.hear(&Recording { content: &content, hash: &kept.hash, kind, seconds }, end).await
-                }
+                Ok(content) => transcriber.hear(&Recording { content: &content, kind, seconds }, end).await,
                 Err(error) => Err(Deaf::unsent(format!("it cannot be read: {error}"))),
             };
             let heard = self.on_record(&begin, ask).await;

@@ -1,3 +1,5 @@
+use futures::StreamExt as _;
+
 use super::*;
 
 fn settings() -> Settings {
@@ -14,33 +16,34 @@ fn settings() -> Settings {
 
 fn recording(content: &[u8]) -> Recording<'_> {
     let kind = Kind::of("audio/ogg", false).unwrap();
-    Recording { content, hash: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", kind, seconds: None }
+    Recording { content, kind, seconds: None }
 }
 
-#[test]
-fn c6_a_recording_is_sent_as_a_form() {
-    let (kind, body) = form(&settings(), &recording(b"OggS"));
-    let body = String::from_utf8(body).unwrap().replace("\r\n", "\n");
-    insta::assert_snapshot!(format!("{kind}\n{body}"), @r#"
-    multipart/form-data; boundary=hob-0123456789abcdef0123456789abcdef0123456789abcdef
-    --hob-0123456789abcdef0123456789abcdef0123456789abcdef
+#[tokio::test]
+async fn c6_a_recording_is_sent_as_a_form() {
+    let form = <Form as AsyncTryFrom<Spoken>>::try_from(Spoken::new(&settings(), &recording(b"OggS"))).await.unwrap();
+    let boundary = form.boundary().to_owned();
+    let body: Vec<Bytes> = form.into_stream().map(|piece| piece.unwrap()).collect().await;
+    let body = String::from_utf8(body.concat()).unwrap().replace("\r\n", "\n").replace(&boundary, "BOUNDARY");
+    insta::assert_snapshot!(body, @r#"
+    --BOUNDARY
     Content-Disposition: form-data; name="model"
 
     whisper-1
-    --hob-0123456789abcdef0123456789abcdef0123456789abcdef
+    --BOUNDARY
     Content-Disposition: form-data; name="response_format"
 
     json
-    --hob-0123456789abcdef0123456789abcdef0123456789abcdef
+    --BOUNDARY
     Content-Disposition: form-data; name="language"
 
     de
-    --hob-0123456789abcdef0123456789abcdef0123456789abcdef
+    --BOUNDARY
     Content-Disposition: form-data; name="file"; filename="recording.ogg"
     Content-Type: audio/ogg
 
     OggS
-    --hob-0123456789abcdef0123456789abcdef0123456789abcdef--
+    --BOUNDARY--
     "#);
 }
 
