@@ -21,6 +21,8 @@ pub mod memory;
 pub mod models;
 mod notify;
 pub mod pair;
+mod progress;
+mod qr;
 pub mod replay;
 pub mod run;
 pub mod runs;
