@@ -216,29 +216,29 @@ pub(super) fn mode(mode: QueueMode) -> Mode {
 
 /// How much models may cost, and read and write.
 pub(super) fn budget(config: &Config) -> Budget {
-    let BudgetConfig { run_usd, hour_usd, day_usd, month_usd, hour_tokens, month_tokens, .. } = &config.budget;
-    let BudgetConfig { person_hour_usd, person_month_usd, .. } = &config.budget;
-    let QuotaConfig { guest_month_tokens, user_month_tokens, hour_tokens: own_hour_tokens, .. } = &config.quotas;
-    let limits = |usd: &Option<f64>, tokens: &Option<u64>| Limits { usd: usd.map(Money::from_usd), tokens: *tokens };
+    let BudgetConfig { run_usd, hour_usd, day_usd, month_usd, hour_tokens, month_tokens, .. } = config.budget;
+    let BudgetConfig { person_hour_usd, person_month_usd, .. } = config.budget;
+    let QuotaConfig { guest_month_tokens, user_month_tokens, hour_tokens: own_hour_tokens, .. } = config.quotas;
+    let limits = |usd: Option<f64>, tokens| Limits { usd: usd.map(Money::from_usd), tokens };
     let of_persona = |persona: &PersonaConfig| Limited {
-        hour: limits(&persona.hour_usd, &persona.hour_tokens),
-        month: limits(&persona.month_usd, &persona.month_tokens),
+        hour: limits(persona.hour_usd, persona.hour_tokens),
+        month: limits(persona.month_usd, persona.month_tokens),
         ..Limited::default()
     };
     Budget {
         run: run_usd.map(Money::from_usd),
         house: Limited {
             hour: limits(hour_usd, hour_tokens),
-            day: limits(day_usd, &None),
+            day: limits(day_usd, None),
             month: limits(month_usd, month_tokens),
         },
         person: Limited {
             hour: limits(person_hour_usd, own_hour_tokens),
-            month: limits(person_month_usd, &None),
+            month: limits(person_month_usd, None),
             ..Limited::default()
         },
-        guest_month: Some(*guest_month_tokens),
-        user_month: *user_month_tokens,
+        guest_month: Some(guest_month_tokens),
+        user_month: user_month_tokens,
         personas: config.personas.iter().map(|(name, persona)| (name.clone(), of_persona(persona))).collect(),
     }
 }

@@ -160,31 +160,34 @@ async fn c2_what_has_no_known_price_is_stopped_by_its_tokens() {
 
 #[tokio::test]
 async fn c2_what_is_heard_counts_in_the_same_sums() {
-    let fake = FakeTranscription::start().await;
-    fake.hears("Soup, please", 12);
-    let settings = format!("{COOK}[transcription]\nbase_url = '{}'\n[quotas]\nhour_tokens = 9000", fake.base_url());
-    let mut house = House::with(&settings).await;
-    house.start().await;
-    let speak = |seconds: u32| {
-        let mut voice = house.telegram.look(|world| world.upload("", "audio/ogg", b"OggS\0\x02\0\0\0\0"));
-        voice["duration"] = json!(seconds);
-        house.telegram.post(Post::new(ADA, ADA, "").with(json!({ "voice": voice })));
-    };
-    house.model.reply(read(1_000));
-    speak(12);
-    house.told(ADA, 1).await;
-    // A second is ten tokens; 1,000 and seven are the answer's.
+    // As the service counts, or else ten tokens a second and those of the words.
     let words = i64::try_from(tokens::count("Soup, please")).unwrap();
-    assert_eq!(sums(&house).await, [("Person 7".to_owned(), "cook".to_owned(), 120 + words + 1_007)]);
-    // A quarter of an hour would be 9,000 of them: nobody is asked, and the message is answered all the same.
-    house.model.reply(read(1_000));
-    speak(900);
-    house.told(ADA, 2).await;
-    let asked = house.model.requests();
-    let said = asked[1].last_user();
-    assert!(said.contains("not transcribed: the budget of 9000 tokens for an hour is used up;"), "{said}");
-    assert_eq!(fake.asked(), 1);
-    house.nothing_refused();
+    for (model, heard) in [("whisper-1", 120 + words), ("gpt-4o-transcribe", 14 + 9)] {
+        let fake = FakeTranscription::start().await;
+        fake.hears("Soup, please", 12);
+        let service = format!("[transcription]\nmodel = '{model}'\nbase_url = '{}'", fake.base_url());
+        let mut house = House::with(&format!("{COOK}{service}\n[quotas]\nhour_tokens = 9000")).await;
+        house.start().await;
+        let speak = |seconds: u32| {
+            let mut voice = house.telegram.look(|world| world.upload("", "audio/ogg", b"OggS\0\x02\0\0\0\0"));
+            voice["duration"] = json!(seconds);
+            house.telegram.post(Post::new(ADA, ADA, "").with(json!({ "voice": voice })));
+        };
+        house.model.reply(read(1_000));
+        speak(12);
+        house.told(ADA, 1).await;
+        // 1,000 and seven are the answer's.
+        assert_eq!(sums(&house).await, [("Person 7".to_owned(), "cook".to_owned(), heard + 1_007)]);
+        // A quarter of an hour would be 9,000 of them: nobody is asked, and the message is answered all the same.
+        house.model.reply(read(1_000));
+        speak(900);
+        house.told(ADA, 2).await;
+        let asked = house.model.requests();
+        let said = asked[1].last_user();
+        assert!(said.contains("not transcribed: the budget of 9000 tokens for an hour is used up;"), "{said}");
+        assert_eq!(fake.asked(), 1);
+        house.nothing_refused();
+    }
 }
 
 #[tokio::test]

@@ -106,7 +106,7 @@ async fn c3_a_discord_server_has_a_persona_between_its_channels_and_the_platform
     let status = fake.until_sent(HALL, 3).await.pop().unwrap();
     assert!(status.contains("persona: night, set for this server"), "{status}");
     // What is caught up with says no more than where it was said.
-    house.recorded(6).await;
+    house.recorded(5).await;
     house.crash().await;
     fake.say(HALL, ADA, &format!("<@{}> and now?", FakeDiscord::BOT));
     house.model.reply(Reply::text("Yes."));

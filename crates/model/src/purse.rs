@@ -1,7 +1,7 @@
-//! Caps at work: what a call may take, of money and of tokens, is set aside in the transaction that starts it, so that calls at
-//! once cannot overshoot together (rows C2, E15, N10). The rules are [`hob_core::policy::budget`]'s.
+//! Caps at work: money and tokens are set aside before a model is asked (rows C2, E15, N10).
 //!
-//! Whoever asks a model asks here before: runs, memory, whoever hears recordings.
+//! That is in the transaction that starts the call, so that calls at once cannot overshoot together. Whoever asks a model asks here
+//! before: runs, memory, whoever hears recordings. The rules are [`hob_core::policy::budget`]'s.
 //! Start at [`Purse::refuses`].
 
 use jiff::Timestamp;

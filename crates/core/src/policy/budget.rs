@@ -280,7 +280,7 @@ impl Budget {
         let run = self.run.map(|usd| Cap::on_money(Scope::Run, usd, None));
         let house = self.house.caps(Scope::House, None);
         let person = self.person_of(payer.role).caps(Scope::Person, None);
-        let person = person.map(|cap| cap.as_a_persons(payer.role));
+        let person = person.map(|cap| cap.for_person(payer.role));
         run.into_iter().chain(house).chain(person).chain(own.caps(Scope::Persona, payer.persona)).collect()
     }
 
@@ -318,7 +318,7 @@ impl Cap {
     }
 
     /// Those on a person's tokens are the oldest of all: under `[quotas]`, called after roles, and told to the person.
-    fn as_a_persons(self, role: Role) -> Self {
+    fn for_person(self, role: Role) -> Self {
         let (key, words) = match (self.most, self.scope, role) {
             (Amount::Tokens(_), Scope::Person(Span::Month), Role::Guest) => ("guest_month_tokens", "a guest's month"),
             (Amount::Tokens(_), Scope::Person(Span::Month), _) => ("user_month_tokens", "a month"),

@@ -25,8 +25,7 @@ fn shown(budget: &Budget, (role, persona): (Role, Option<&str>), now: &str) -> S
     let windows = budget.windows(Payer { role, persona }, now.parse().unwrap(), &zone);
     let line = |Window { cap, since, resets }: &Window| {
         let resets = resets.as_ref().map_or("-".to_owned(), |at| at.strftime("%F %H:%M").to_string());
-        let (section, key) = (cap.scope.section(persona), cap.key);
-        format!("{section}.{key} ({}, {}): {} since {since} until {resets}", cap.scope.name(), cap.words, cap.most)
+        format!("{} ({}; {}): {} since {since} until {resets}", cap.key, cap.scope.name(), cap.words, cap.most)
     };
     windows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -35,7 +34,20 @@ const AUTUMN: &str = "2026-10-25T10:00:00Z";
 
 #[test]
 fn c2_caps_follow_the_households_calendar_and_clock_changes() {
-    insta::assert_snapshot!(shown(&full(), (Role::Owner, Some("cook")), AUTUMN), @"");
+    insta::assert_snapshot!(shown(&full(), (Role::Owner, Some("cook")), AUTUMN), @r"
+    run_usd (run; one task): $1.00 since 2026-10-25T10:00:00Z until -
+    hour_usd (hour; an hour): $2.00 since 2026-10-25T09:00:00Z until 2026-10-25 12:00
+    hour_tokens (hour; an hour): 20 tokens since 2026-10-25T09:00:00Z until 2026-10-25 12:00
+    day_usd (day; a day): $3.00 since 2026-10-24T22:00:00Z until 2026-10-26 00:00
+    month_usd (month; a month): $4.00 since 2026-09-30T22:00:00Z until 2026-11-01 00:00
+    month_tokens (month; a month): 40 tokens since 2026-09-30T22:00:00Z until 2026-11-01 00:00
+    person_hour_usd (person_hour; one person's hour): $0.50 since 2026-10-25T09:00:00Z until 2026-10-25 12:00
+    hour_tokens (person_hour; an hour): 700 tokens since 2026-10-25T09:00:00Z until 2026-10-25 12:00
+    person_month_usd (person_month; one person's month): $5.00 since 2026-09-30T22:00:00Z until 2026-11-01 00:00
+    hour_usd (persona_hour; an hour as cook): $0.10 since 2026-10-25T09:00:00Z until 2026-10-25 12:00
+    hour_tokens (persona_hour; an hour as cook): 10 tokens since 2026-10-25T09:00:00Z until 2026-10-25 12:00
+    month_usd (persona_month; a month as cook): $0.40 since 2026-09-30T22:00:00Z until 2026-11-01 00:00
+    ");
     assert_eq!(shown(&Budget::default(), (Role::Guest, Some("cook")), AUTUMN), "");
     let day = Budget { house: Limited { day: usd(3.0), ..Limited::default() }, ..Budget::default() };
     assert_eq!(shown(&day, (Role::Guest, None), AUTUMN).lines().count(), 1);
@@ -46,8 +58,8 @@ fn c2_caps_follow_the_households_calendar_and_clock_changes() {
 #[test]
 fn c2_tokens_of_a_month_go_by_the_role_and_end_by_themselves() {
     let tokens = Budget { guest_month: Some(5_000), user_month: Some(9_000), ..Budget::default() };
-    insta::assert_snapshot!(shown(&tokens, (Role::Guest, None), AUTUMN), @"");
-    insta::assert_snapshot!(shown(&tokens, (Role::User, None), AUTUMN), @"");
+    insta::assert_snapshot!(shown(&tokens, (Role::Guest, None), AUTUMN), @"guest_month_tokens (person_month; a guest's month): 5000 tokens since 2026-09-30T22:00:00Z until 2026-11-01 00:00");
+    insta::assert_snapshot!(shown(&tokens, (Role::User, None), AUTUMN), @"user_month_tokens (person_month; a month): 9000 tokens since 2026-09-30T22:00:00Z until 2026-11-01 00:00");
     for role in [Role::Admin, Role::Owner] {
         assert_eq!(shown(&tokens, (role, None), AUTUMN), "", "{role:?} have no limit by the month");
     }

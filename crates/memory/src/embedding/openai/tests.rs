@@ -265,7 +265,8 @@ async fn c2_vectors_without_a_known_price_count_by_their_tokens() {
     assert!(rows_then.iter().all(|row| row.0 == "answered" && row.1 > 0 && row.3.is_none()), "{rows_then:?}");
     let error = embedder.embed(&["one two three four five six seven eight nine ten".to_owned()]).await.unwrap_err();
     assert!(error.to_string().starts_with("The budget of 12 tokens for an hour is used up until "), "{error}");
-    assert_eq!((script.lock().unwrap().asked.len(), rows(&dir).await.len()), (2, 2));
+    let rows = rows(&dir).await.len();
+    assert_eq!((script.lock().unwrap().asked.len(), rows), (2, 2));
 }
 
 #[tokio::test]
