@@ -25,7 +25,7 @@ fn going(script: &Script, text: &str) -> Going {
 
 #[track_caller]
 fn asks(going: &mut Going) -> ModelCall {
-    match going.next() {
+    match going.proceed() {
         Next::Ask(call) => call,
         other => panic!("{other:?}"),
     }
@@ -33,7 +33,7 @@ fn asks(going: &mut Going) -> ModelCall {
 
 #[track_caller]
 fn over(going: &mut Going) -> String {
-    match going.next() {
+    match going.proceed() {
         Next::Over(why) => why,
         other => panic!("{other:?}"),
     }
