@@ -136,7 +136,7 @@ impl Asker<'_> {
     pub(super) async fn go_on(&self, mut going: Going) -> WentOn {
         let (mut steps, mut spent) = (Vec::new(), Spent::default());
         let ended = loop {
-            let next = going.next();
+            let next = going.proceed();
             steps.extend(going.take_calls().into_iter().map(Went::Called));
             let (call, summary) = match next {
                 Next::Over(why) => break why,

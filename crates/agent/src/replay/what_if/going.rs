@@ -2,7 +2,7 @@
 //! from the record, or are told that they are not performed.
 //!
 //! Never: a call of anything, or a word to anybody.
-//! Start at [`Going::next`].
+//! Start at [`Going::proceed`].
 
 use std::collections::VecDeque;
 
@@ -83,7 +83,7 @@ impl Going {
     }
 
     /// What comes next, once the tools that are open have got their answers.
-    pub fn next(&mut self) -> Next {
+    pub fn proceed(&mut self) -> Next {
         loop {
             let Some(run) = self.state.active() else {
                 return Next::Over("the run has not begun".to_owned());
