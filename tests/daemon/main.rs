@@ -42,6 +42,7 @@ mod pictures;
 mod queue;
 mod reload;
 mod replay;
+mod salience;
 mod schedules;
 mod secrets;
 mod skills;

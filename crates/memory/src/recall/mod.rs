@@ -26,6 +26,7 @@ use hob_core::domain::origin::{Origin, Source, Taint};
 use hob_core::domain::principal::Role;
 use hob_store::Store;
 use hob_store::error::StoreError;
+use hob_store::recall::Turn;
 
 pub mod fuse;
 pub mod legs;
@@ -43,6 +44,11 @@ const SAME_MEANING: f32 = 0.4;
 /// Where these stand among what a memory's score is made of: the nearness of its day, and that it asks.
 const DAY: usize = 6;
 const ASKS: usize = 9;
+
+/// How much is raised at once that nobody asked for.
+pub const SALIENT_MAX: usize = 3;
+/// Its tokens in all, with what heads it, as counted here.
+pub const SALIENT_TOKENS_MAX: u64 = 150;
 
 /// How much may be recalled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +87,8 @@ pub struct Question {
     pub text: String,
     /// Where may be looked: `policy::memory::visible`.
     pub scopes: Vec<Scope>,
+    /// In whose turn it is asked: what is salient to them is raised. None: somebody looks something up.
+    pub turn: Option<Turn>,
     /// What is in front of the model anyway.
     pub window: Option<Window>,
     /// How much is wanted at most.
@@ -154,6 +162,8 @@ pub enum Means {
 pub struct Recollection {
     /// Things said; none is a good answer.
     pub fragments: Vec<Fragment>,
+    /// Things said that are raised whether they fit or not.
+    pub salient: Vec<Fragment>,
     /// How they were looked for.
     pub means: Means,
 }
@@ -180,7 +190,8 @@ impl Memory {
     /// When the database fails.
     pub async fn recall_meant(&self, question: &Question, meant: Option<&Meant>) -> Result<Recollection, StoreError> {
         let pool = self.ranked(question, meant).await?;
-        self.told(question, fuse::fused(&pool, question.limits.fragments), meant.is_some()).await
+        let chosen = (fuse::fused(&pool, question.limits.fragments), fuse::raised(&pool));
+        self.told(question, chosen, meant.is_some()).await
     }
 
     /// What somebody finds who searches: each has one of the words, means the same, or was said on the day. An answer has
@@ -211,13 +222,19 @@ impl Memory {
             pool.into_iter().filter(is_found).partition(|one| one.parts[ASKS] != 0.0);
         let found = telling.into_iter().chain(asking).take(question.limits.fragments);
         let chosen = found.map(|candidate| Chosen { candidate, leg: Leg::Relevance }).collect();
-        Ok((self.told(question, chosen, meant.is_some()).await?, legs))
+        Ok((self.told(question, (chosen, Vec::new()), meant.is_some()).await?, legs))
     }
 
-    async fn told(&self, question: &Question, chosen: Vec<Chosen>, meant: bool) -> Result<Recollection, StoreError> {
-        let tell = Tell { chosen, scopes: list(&question.scopes), limits: question.limits };
+    async fn told(
+        &self,
+        question: &Question,
+        (chosen, raised): (Vec<Chosen>, Vec<Chosen>),
+        meant: bool,
+    ) -> Result<Recollection, StoreError> {
+        let tell = Tell { chosen, raised, scopes: list(&question.scopes), limits: question.limits };
         let means = if meant { Means::WordsAndMeaning } else { Means::Words };
-        Ok(Recollection { fragments: self.store.read(tell).await?, means })
+        let (fragments, salient) = self.store.read(tell).await?;
+        Ok(Recollection { fragments, salient, means })
     }
 
     /// All that may bear on the question, the best first, before anything is left out: for the benchmark, and for those who

@@ -12,7 +12,7 @@ use crate::rank::gist::{hash, is_of_time};
 use crate::rank::lexical::Term;
 use crate::recall::{Question, Window, ids, list};
 use hob_store::error::StoreError;
-use hob_store::recall as rows;
+use hob_store::recall::{self as rows, Salient};
 use hob_store::{Statement, Tx};
 
 /// The most different words of a question that are looked for.
@@ -25,7 +25,7 @@ const COUNTED: i64 = 4_000;
 const HITS: usize = 400;
 /// So many memories are many: that half of the hits may be seen is enough then.
 const MANY: i64 = 20_000;
-/// How many of what matters, and of what was said last, take part.
+/// How many of what is pinned, of what matters, and of what was said last, take part.
 const SALIENT: i64 = 5;
 const RECENT: i64 = 10;
 /// How much of the days that are asked about takes part.
@@ -52,10 +52,8 @@ pub(super) struct Found {
     pub(super) hits: Vec<i64>,
     /// What was said on those days, where it says nothing else.
     pub(super) of_days: Vec<i64>,
-    /// What is pinned.
-    pub(super) pinned: HashSet<i64>,
-    /// What matters much.
-    pub(super) important: HashSet<i64>,
+    /// What is pinned, or the speaker's own and matters much: what comes first is raised first.
+    pub(super) salient: Vec<Salient>,
     /// The last of the session.
     pub(super) recent: HashSet<i64>,
     /// What is in front of the model anyway.
@@ -67,15 +65,15 @@ impl Statement for ByWords {
     type Output = Found;
 
     async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
-        let Question { text, scopes, window, now, .. } = &self.question;
+        let Question { text, scopes, turn, window, now, .. } = &self.question;
         let stretch = window.map(|Window { session, from, through }| rows::Stretch { session, from, through });
-        let standing = rows::standing(tx, &list(scopes), stretch, (SALIENT, RECENT)).await?;
+        let moment = rows::Moment { turn: *turn, stretch };
+        let standing = rows::standing(tx, &list(scopes), moment, (SALIENT, RECENT)).await?;
         let mut found = Found {
             text: text.clone(),
             all: standing.all,
             days: dates::spoken(text, now.to_zoned(self.zone.clone()).date()),
-            pinned: standing.pinned.into_iter().collect(),
-            important: standing.important.into_iter().collect(),
+            salient: standing.salient,
             recent: standing.recent.into_iter().collect(),
             window: standing.window.into_iter().collect(),
             ..Found::default()

@@ -9,6 +9,7 @@ use hob_memory::forget::Forgotten;
 use hob_memory::item::Item;
 use hob_memory::nearby::Standing;
 use hob_memory::recall::Means;
+use hob_memory::why::{IMPORTANCE, PINNED};
 use hob_store::remembered::{Counts, KnownRow, MemoryRow};
 
 /// The first characters of what was said that are shown.
@@ -361,7 +362,13 @@ pub(super) fn why(why: &Why) -> String {
 fn because(reason: &Reason) -> String {
     match reason.leg {
         Leg::Recency => "because it was said just before".to_owned(),
-        Leg::Salience => "because it is pinned, or matters much".to_owned(),
+        Leg::Salience => match reason.strongest.first() {
+            Some((why, _)) if why == PINNED => "because it is pinned".to_owned(),
+            Some((why, part)) if why == IMPORTANCE => {
+                format!("because who asked said it, and it matters much: {}", thousandths(*part))
+            }
+            Some(_) | None => "because it is pinned, or matters much".to_owned(),
+        },
         Leg::Fact => "because it is a fact".to_owned(),
         Leg::Relevance => {
             let named = reason.strongest.iter().map(|(name, part)| format!("{name} {}", thousandths(*part)));
