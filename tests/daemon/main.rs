@@ -33,6 +33,7 @@ mod mcp;
 mod memory;
 mod models;
 mod notebook;
+mod own_words;
 mod pairing;
 mod pausing;
 mod people;

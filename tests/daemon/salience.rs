@@ -35,10 +35,18 @@ async fn command(house: &House, person: i64, text: &str) -> String {
     house.told(person, heard + 1).await.remove(heard)
 }
 
+/// A house in whose group everything is for Hob: that it is named would be a word that all messages have.
+async fn with_a_hall() -> House {
+    let mut house = House::with(&format!("[groups.chats]\n'telegram:{HALL}' = 'all'")).await;
+    house.telegram.group(HALL, &[]);
+    house.start().await;
+    house
+}
+
 async fn in_the_hall(house: &House, person: i64, text: &str) -> Vec<String> {
     let heard = house.heard(HALL).len();
     house.model.reply(Reply::text("I see."));
-    house.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
+    house.telegram.post(Post::new(HALL, person, text));
     house.told(HALL, heard + 1).await;
     in_mind(house)
 }
@@ -72,10 +80,11 @@ async fn a4_a_pinned_memory_is_in_mind_for_words_that_have_nothing_to_do_with_it
 
 #[tokio::test]
 async fn a4_what_matters_is_in_mind_for_who_said_it_and_for_nobody_else() {
-    let mut house = House::new().await;
-    house.telegram.group(HALL, &[]);
-    house.start().await;
+    let house = with_a_hall().await;
     in_the_hall(&house, ADA, "remember that our cellar has the code 4711").await;
+    for text in ["the sky is grey", "moss grows on stones", "rain fell"] {
+        in_the_hall(&house, BOB, text).await;
+    }
     let heard = house.heard(HALL).len();
     house.telegram.post(Post::new(HALL, ADA, &format!("/new@{}", FakeTelegram::BOT_NAME)));
     house.told(HALL, heard + 1).await;
@@ -119,7 +128,10 @@ async fn a4_what_was_in_mind_rests_for_ten_turns_and_stays_away_once_forgotten()
     let mut house = House::new().await;
     house.start().await;
     ask(&house, ADA, "remember that my bicycle lock has the code 4711").await;
-    assert!(ask(&house, ADA, "Translate horse").await.is_empty(), "the conversation shows it");
+    // What stands beside it has none of the words of the turns to come, which would bring it up.
+    for text in ["the sky is grey", "moss grows on stones", "rain fell"] {
+        assert!(ask(&house, ADA, text).await.is_empty(), "the conversation shows it");
+    }
     command(&house, ADA, "/new").await;
     assert_eq!(ask(&house, ADA, "Translate cow").await.len(), 1);
     for turn in 1..=10 {
@@ -136,16 +148,17 @@ async fn a4_what_was_in_mind_rests_for_ten_turns_and_stays_away_once_forgotten()
 
 #[tokio::test]
 async fn a4_what_a_guest_said_is_in_nobody_elses_mind() {
-    let mut house = House::new().await;
-    house.telegram.group(HALL, &[]);
-    house.start().await;
+    let mut house = with_a_hall().await;
     in_the_hall(&house, BOB, "remember that our cellar has the code 4711").await;
+    for text in ["the sky is grey", "moss grows on stones", "rain fell"] {
+        in_the_hall(&house, ADA, text).await;
+    }
     let heard = house.heard(HALL).len();
     house.telegram.post(Post::new(HALL, BOB, &format!("/new@{}", FakeTelegram::BOT_NAME)));
     house.told(HALL, heard + 1).await;
     house.stop().await;
     let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    sqlx::query("UPDATE memories SET pinned = 1, origin = 'guest'").execute(&mut database).await.unwrap();
+    sqlx::query("UPDATE memories SET pinned = 1, origin = 'guest' WHERE text LIKE '%4711%'").execute(&mut database).await.unwrap();
     database.close().await.unwrap();
     house.start().await;
     assert!(in_the_hall(&house, ADA, "translate horse").await.is_empty(), "it would taint the run unasked");

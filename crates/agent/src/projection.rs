@@ -33,6 +33,7 @@ use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::{Choice, Delivery};
+use hob_core::domain::principal::Principal;
 use hob_core::render::Form;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, Message, ToolCall, Usage};
@@ -52,6 +53,8 @@ pub enum Row {
         tokens: u64,
         /// The words in it that are to be remembered (row A1).
         said: Option<Said>,
+        /// Whom it answers, if it is Hob's answer and may be found again (row E5).
+        answers: Option<Principal>,
         /// What the run had read by then that nobody vouches for (row N6).
         taint: Taint,
     },
@@ -216,6 +219,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             author: entry.author,
             tokens: entry.tokens,
             said: said(before, step, active, (at, &entry)),
+            answers: answered_by(step, active, at),
             taint: active.taint.clone(),
         }));
         rows.extend(afresh(step, active));
@@ -225,6 +229,15 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
         }
     }
     rows
+}
+
+/// Whom the run's message at this place answers: its last one, with what it told somebody who had said something. What an agent or
+/// a schedule tells is nobody's answer, and neither are notices.
+fn answered_by(step: &Step, run: &Active, at: usize) -> Option<Principal> {
+    let replied = step.events.iter().any(|event| matches!(event, Event::Replied(Reply::Answer { .. })));
+    let is_last = at + 1 == run.transcript.messages().len();
+    let is_asked = run.input.order == Order::Answer && run.input.agent.is_none();
+    (replied && is_last && is_asked).then(|| run.input.principal.clone())
 }
 
 /// What a run said that `/reset` stopped is no part of the new conversation.

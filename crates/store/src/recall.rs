@@ -16,7 +16,7 @@ const SPEAKERS_MAX: i64 = 200;
 const SHOWN_RUNS: i64 = 10;
 
 /// Reads a list that SQLite made.
-fn list<T: DeserializeOwned>(what: &'static str, json: &str) -> Result<Vec<T>, StoreError> {
+pub(crate) fn list<T: DeserializeOwned>(what: &'static str, json: &str) -> Result<Vec<T>, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Inconsistent {
         table: "memories",
         id: String::new(),

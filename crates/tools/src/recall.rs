@@ -89,7 +89,12 @@ impl RecallTool {
         let mut found = Found {
             facts: Vec::new(),
             people: Vec::new(),
-            said: Recollection { fragments: Vec::new(), salient: Vec::new(), means: Means::WordsAndMeaning },
+            said: Recollection {
+                fragments: Vec::new(),
+                salient: Vec::new(),
+                answers: Vec::new(),
+                means: Means::WordsAndMeaning,
+            },
         };
         if what != What::Messages {
             let who = Who::SpokenOf(query.clone());

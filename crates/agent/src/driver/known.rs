@@ -77,8 +77,8 @@ async fn look_up(ports: &Ports, accepted: &Accepted, question: Question) -> Resu
         Order::Answer | Order::Scheduled => {
             let Relevant { facts, mut rivals } = store.read(facts(text.clone())).await?;
             rivals.truncate(RIVALS_MAX);
-            let Recollection { fragments, salient, .. } = ports.memory.recall(&question).await?;
-            Ok(Known { question: text, facts, rivals, salient, fragments })
+            let Recollection { fragments, salient, answers, .. } = ports.memory.recall(&question).await?;
+            Ok(Known { question: text, facts, rivals, salient, fragments, answers })
         }
     }
 }

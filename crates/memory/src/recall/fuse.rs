@@ -124,10 +124,8 @@ pub fn fused(pool: &[Candidate], fragments: usize) -> Vec<Chosen> {
 /// What of the `pool` is raised whether it fits or not, what comes first first.
 #[must_use]
 pub fn raised(pool: &[Candidate]) -> Vec<Chosen> {
-    let mut salient: Vec<(bool, usize, &Candidate)> = pool
-        .iter()
-        .filter_map(|one| Some((one.fit < Fit::Nearly, one.standing.salience?.place, one)))
-        .collect();
+    let mut salient: Vec<(bool, usize, &Candidate)> =
+        pool.iter().filter_map(|one| Some((one.fit < Fit::Nearly, one.standing.salience?.place, one))).collect();
     salient.sort_unstable_by_key(|(is_far, place, _)| (*is_far, *place));
     salient.into_iter().map(|(_, _, one)| Chosen { candidate: one.clone(), leg: Leg::Salience }).collect()
 }

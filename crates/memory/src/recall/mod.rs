@@ -1,7 +1,8 @@
 //! Recall: what is known that bears on a question, from the scopes that may be seen.
 //!
 //! Two searches bring candidates (`words`, [`meaning`]), beside what matters, what was said last and what was said on the
-//! days that are asked about. `pool` loads their episodes and ranks them, [`fuse`] chooses, `tell` words it.
+//! days that are asked about. `pool` loads their episodes and ranks them, [`fuse`] chooses, `tell` words it. What Hob answered is
+//! looked for beside that ([`answers`]).
 //! Never: a memory of another scope, not even as a neighbour.
 
 use std::collections::HashSet;
@@ -14,6 +15,7 @@ use crate::nearby::Nearby;
 use crate::rank::features::looked_for;
 use crate::rank::gist::hash;
 use crate::rank::words::{is_stop_word, words as words_of};
+use crate::recall::answers::{Answer, Answers};
 use crate::recall::fuse::{Candidate, Chosen, Fit};
 use crate::recall::legs::Legs;
 use crate::recall::meaning::Meant;
@@ -28,6 +30,7 @@ use hob_store::Store;
 use hob_store::error::StoreError;
 use hob_store::recall::Turn;
 
+pub mod answers;
 pub mod fuse;
 pub mod legs;
 pub mod meaning;
@@ -87,7 +90,7 @@ pub struct Question {
     pub text: String,
     /// Where may be looked: `policy::memory::visible`.
     pub scopes: Vec<Scope>,
-    /// In whose turn it is asked: what is salient to them is raised. None: somebody looks something up.
+    /// In whose turn it is asked: what is salient to them is raised, and what Hob answered. None: somebody looks something up.
     pub turn: Option<Turn>,
     /// What is in front of the model anyway.
     pub window: Option<Window>,
@@ -164,6 +167,8 @@ pub struct Recollection {
     pub fragments: Vec<Fragment>,
     /// Things said that are raised whether they fit or not.
     pub salient: Vec<Fragment>,
+    /// What Hob answered, if it was asked for that.
+    pub answers: Vec<Answer>,
     /// How they were looked for.
     pub means: Means,
 }
@@ -181,7 +186,12 @@ impl Memory {
     /// When the database fails. An embedding that fails costs the meaning, not the recall.
     pub async fn recall(&self, question: &Question) -> Result<Recollection, StoreError> {
         let meant = self.meant(question).await;
-        self.recall_meant(question, meant.as_ref()).await
+        let mut recalled = self.recall_meant(question, meant.as_ref()).await?;
+        if question.turn.is_some() && answers::is_asked_for(&question.text) {
+            let answers = Answers { question: question.clone(), zone: self.zone.clone() };
+            recalled.answers = self.store.read(answers).await?;
+        }
+        Ok(recalled)
     }
 
     /// What bears on the question, whose meaning is known, or is left out.
@@ -234,7 +244,7 @@ impl Memory {
         let tell = Tell { chosen, raised, scopes: list(&question.scopes), limits: question.limits };
         let means = if meant { Means::WordsAndMeaning } else { Means::Words };
         let (fragments, salient) = self.store.read(tell).await?;
-        Ok(Recollection { fragments, salient, means })
+        Ok(Recollection { fragments, salient, answers: Vec::new(), means })
     }
 
     /// All that may bear on the question, the best first, before anything is left out: for the benchmark, and for those who

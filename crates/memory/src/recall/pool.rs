@@ -94,7 +94,8 @@ impl Pool {
         let near = self.near.iter().filter(|(id, cosine)| *cosine > 0.0 && !found.window.contains(id)).take(OF_EACH);
         let near: Vec<i64> = near.map(|(id, _)| *id).collect();
         let salient = found.salient.iter().map(|one| one.id);
-        let sure: Vec<i64> = salient.chain(found.recent.iter().copied()).filter(|id| !found.window.contains(id)).collect();
+        let sure: Vec<i64> =
+            salient.chain(found.recent.iter().copied()).filter(|id| !found.window.contains(id)).collect();
         let all: Vec<i64> = [&near, &found.hits, &sure, &found.of_days].into_iter().flatten().copied().collect();
         if all.is_empty() {
             return Ok(Vec::new());
@@ -178,7 +179,8 @@ impl Pool {
         let fits: HashMap<i64, _> = described.iter().map(|one| (one.id, fit(one, &question))).collect();
         let turns = sessions.iter().flat_map(|session| &session.turns);
         let said: HashMap<i64, &Gist> = turns.map(|turn| (turn.id, &turn.gist)).collect();
-        let salient: HashMap<i64, Salience> = (0..).zip(&found.salient).map(|(place, one)| (one.id, Salience::of(place, one))).collect();
+        let salient: HashMap<i64, Salience> =
+            (0..).zip(&found.salient).map(|(place, one)| (one.id, Salience::of(place, one))).collect();
         let candidate = |ranked: crate::rank::mix::Ranked| Candidate {
             memory: ranked.id,
             score: ranked.score,

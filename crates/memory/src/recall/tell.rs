@@ -206,7 +206,8 @@ mod tests {
             (told(1, "yes", None, None), None),
         ];
         for (row, expected) in table {
-            let all = fragments(&[chosen(1), chosen(2)], &all_of(vec![row, told(2, "another", None, None)]), limits(800));
+            let all =
+                fragments(&[chosen(1), chosen(2)], &all_of(vec![row, told(2, "another", None, None)]), limits(800));
             assert_eq!(all[0].before.as_deref(), expected, "{}", all[0].text);
             assert_eq!(all.len(), 2);
         }
@@ -222,7 +223,8 @@ mod tests {
         let mut again = chosen(3);
         again.candidate.stems = chosen(2).candidate.stems;
         let rows = vec![told(2, "we cook", None, None), told(3, "we cooked", None, None), told(4, "x", None, None)];
-        let found = fragments(&[chosen(2), again, chosen(4)], &all_of(rows), RecallLimits { fragments: 2, ..limits(800) });
+        let found =
+            fragments(&[chosen(2), again, chosen(4)], &all_of(rows), RecallLimits { fragments: 2, ..limits(800) });
         assert_eq!(texts(&found), ["we cook", "x"], "what says the same leaves its place to the next");
     }
 

@@ -83,7 +83,7 @@ impl Statement for ByWords {
         let mut wanted = wanted(text, &names);
         wanted.truncate(WORDS_MAX);
         if !found.days.is_empty() && wanted.iter().all(|wanted| is_of_time(&wanted.word)) {
-            self.said_on(tx, &mut found).await?;
+            found.of_days = said_on(tx, &self.question, (&found.days, &self.zone)).await?;
         }
         self.matches(tx, wanted, &mut found).await?;
         Ok(found)
@@ -91,19 +91,6 @@ impl Statement for ByWords {
 }
 
 impl ByWords {
-    /// What was said on the days that are asked about.
-    async fn said_on(&self, tx: &mut Tx, found: &mut Found) -> Result<(), StoreError> {
-        for days in &found.days {
-            let start = |day: jiff::civil::Date| day.to_datetime(Time::midnight()).to_zoned(self.zone.clone());
-            let (Ok(from), Ok(until)) = (start(days.from), days.to.tomorrow().and_then(start)) else { continue };
-            let span = (from.timestamp().as_millisecond(), until.timestamp().as_millisecond());
-            for scope in &self.question.scopes {
-                found.of_days.extend(rows::said_between(tx, &scope.to_string(), span, OF_DAYS).await?);
-            }
-        }
-        Ok(())
-    }
-
     async fn matches(&self, tx: &mut Tx, wanted: Vec<Wanted>, found: &mut Found) -> Result<(), StoreError> {
         // What has no telling word matches nothing.
         if wanted.is_empty() {
@@ -163,6 +150,24 @@ impl ByWords {
     }
 }
 
+/// What was said on these days, scope by scope.
+pub(super) async fn said_on(
+    tx: &mut Tx,
+    question: &Question,
+    (days, zone): (&[Days], &TimeZone),
+) -> Result<Vec<i64>, StoreError> {
+    let mut said = Vec::new();
+    for days in days {
+        let start = |day: jiff::civil::Date| day.to_datetime(Time::midnight()).to_zoned(zone.clone());
+        let (Ok(from), Ok(until)) = (start(days.from), days.to.tomorrow().and_then(start)) else { continue };
+        let span = (from.timestamp().as_millisecond(), until.timestamp().as_millisecond());
+        for scope in &question.scopes {
+            said.extend(rows::said_between(tx, &scope.to_string(), span, OF_DAYS).await?);
+        }
+    }
+    Ok(said)
+}
+
 /// A word of the question.
 #[derive(Debug, Clone, PartialEq)]
 struct Word {
@@ -176,12 +181,12 @@ struct Word {
 }
 
 /// FTS5's query for a word.
-fn in_text(word: &str) -> String {
+pub(super) fn in_text(word: &str) -> String {
     format!("text : \"{word}\"")
 }
 
 /// Texts as the queries take them.
-fn strings(texts: &[String]) -> String {
+pub(super) fn strings(texts: &[String]) -> String {
     serde_json::Value::from(texts.to_vec()).to_string()
 }
 
