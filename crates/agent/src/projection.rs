@@ -28,7 +28,7 @@ use crate::machine::{Step, approval, texts};
 use crate::prefix::Prefix;
 use crate::projection::buttons::{choices, question_text};
 use crate::projection::resolved::Resolution;
-use crate::projection::said::{Said, said};
+use crate::projection::said::{Said, answered_by, said};
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
@@ -229,15 +229,6 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
         }
     }
     rows
-}
-
-/// Whom the run's message at this place answers: its last one, with what it told somebody who had said something. What an agent or
-/// a schedule tells is nobody's answer, and neither are notices.
-fn answered_by(step: &Step, run: &Active, at: usize) -> Option<Principal> {
-    let replied = step.events.iter().any(|event| matches!(event, Event::Replied(Reply::Answer { .. })));
-    let is_last = at + 1 == run.transcript.messages().len();
-    let is_asked = run.input.order == Order::Answer && run.input.agent.is_none();
-    (replied && is_last && is_asked).then(|| run.input.principal.clone())
 }
 
 /// What a run said that `/reset` stopped is no part of the new conversation.
