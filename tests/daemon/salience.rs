@@ -158,7 +158,10 @@ async fn a4_what_a_guest_said_is_in_nobody_elses_mind() {
     house.told(HALL, heard + 1).await;
     house.stop().await;
     let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    sqlx::query("UPDATE memories SET pinned = 1, origin = 'guest' WHERE text LIKE '%4711%'").execute(&mut database).await.unwrap();
+    sqlx::query("UPDATE memories SET pinned = 1, origin = 'guest' WHERE text LIKE '%4711%'")
+        .execute(&mut database)
+        .await
+        .unwrap();
     database.close().await.unwrap();
     house.start().await;
     assert!(in_the_hall(&house, ADA, "translate horse").await.is_empty(), "it would taint the run unasked");
