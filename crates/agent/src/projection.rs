@@ -28,11 +28,12 @@ use crate::machine::{Step, approval, texts};
 use crate::prefix::Prefix;
 use crate::projection::buttons::{choices, question_text};
 use crate::projection::resolved::Resolution;
-use crate::projection::said::{Said, said};
+use crate::projection::said::{Said, answered_by, said};
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::{Choice, Delivery};
+use hob_core::domain::principal::Principal;
 use hob_core::render::Form;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, Message, ToolCall, Usage};
@@ -52,6 +53,8 @@ pub enum Row {
         tokens: u64,
         /// The words in it that are to be remembered (row A1).
         said: Option<Said>,
+        /// Whom it answers, if it is Hob's answer and may be found again (row E5).
+        answers: Option<Principal>,
         /// What the run had read by then that nobody vouches for (row N6).
         taint: Taint,
     },
@@ -218,6 +221,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             author: entry.author,
             tokens: entry.tokens,
             said: said(before, step, active, (at, &entry)),
+            answers: answered_by(step, active, at),
             taint: active.taint.clone(),
         }));
         rows.extend(afresh(step, active));

@@ -169,7 +169,7 @@ impl Conversation {
 
     fn question(&self, text: String) -> Question {
         let limits = RecallLimits { fragments: TOLD, tokens: u64::MAX, facts: 0 };
-        Question { text, scopes: vec![SCOPE], window: None, limits, now: write::at(self.last, 0) }
+        Question { text, scopes: vec![SCOPE], turn: None, window: None, limits, now: write::at(self.last, 0) }
     }
 
     fn name(&self, one: &Candidate) -> Option<String> {

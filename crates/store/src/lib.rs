@@ -4,6 +4,7 @@
 //! Start at [`Store`], then [`writer`].
 
 pub mod agents;
+pub mod answers;
 pub mod arrival;
 pub mod backup;
 pub mod beginnings;
@@ -338,7 +339,7 @@ async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), S
 }
 
 /// The full-text indexes.
-const INDEXES: [&str; 2] = ["memories_fts", "facts_fts"];
+const INDEXES: [&str; 3] = ["memories_fts", "facts_fts", "answers_fts"];
 
 /// What is deleted is overwritten, in the file and in the full-text indexes, which keep deleted words otherwise.
 async fn forget_for_good(connection: &mut SqliteConnection) -> Result<(), StoreError> {

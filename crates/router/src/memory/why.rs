@@ -1,12 +1,13 @@
 //! `/why`: what was recalled for the last answer, what brought it up, and where it comes from.
 
-use crate::memory::texts::{self, Reason};
+use crate::memory::texts::{self, Entry, Reason};
 use crate::memory::{ENTRIES_MAX, View};
 use hob_core::domain::memory::Leg;
 use hob_memory::item::Item;
 use hob_memory::recall::Means;
 use hob_memory::why;
 use hob_store::Tx;
+use hob_store::answers;
 use hob_store::error::StoreError;
 use hob_store::why::{Recalled, last_answer, recalled};
 
@@ -25,6 +26,14 @@ pub(crate) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreErr
     let (mut said, mut known) = (Vec::new(), Vec::new());
     let (mut unseen, mut forgotten) = (0, 0);
     for row in &recalled {
+        if row.leg == Leg::Answer {
+            match told(tx, view, row).await? {
+                Told::Shown(entry) => said.push((entry, reason(row))),
+                Told::Unseen => unseen += 1,
+                Told::Forgotten => forgotten += 1,
+            }
+            continue;
+        }
         let item = row.memory.map(Item::Memory).or(row.fact.map(Item::Fact));
         let Some(item) = item else {
             forgotten += 1;
@@ -40,6 +49,26 @@ pub(crate) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreErr
     known.truncate(ENTRIES_MAX);
     let means = why::means(&recalled).map(how);
     Ok(texts::why(&texts::Why { said, known, more_facts, unseen, forgotten, means }))
+}
+
+/// An answer of Hob's that was recalled.
+enum Told {
+    Shown(Entry),
+    /// Not the caller's to see.
+    Unseen,
+    Forgotten,
+}
+
+async fn told(tx: &mut Tx, view: &View<'_>, row: &Recalled) -> Result<Told, StoreError> {
+    let answer = match row.answer {
+        Some(answer) => answers::find(tx, answer).await?,
+        None => None,
+    };
+    Ok(match answer {
+        None => Told::Forgotten,
+        Some(answer) if !view.sees(answer.scope) => Told::Unseen,
+        Some(answer) => Told::Shown(view.answer(&answer)),
+    })
 }
 
 /// Why it was recalled, and how much each of the strongest signals brought.
