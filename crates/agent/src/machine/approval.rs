@@ -7,8 +7,9 @@
 //! | it keeps what was changed so | a person is asked, and shown what that is |
 //! | the persona wants a word to each such call, or it may change a protected path (`gate`) | a person is asked, each time |
 //! | critical, or of a high grade | a person is asked, each time |
-//! | more than a look, and the run has read what nobody vouches for | a person is asked, and told of whom it has read |
-//! | its tool is asked about, or it is of a medium grade | a person is asked, unless they have said "always" |
+//! | more than a look, and the run has read what nobody vouches for | a person is asked, and told of whom it has read, unless it was planned before that ([`plan`]) |
+//! | its tool is asked about | a person is asked, unless they have said "always" |
+//! | of a medium grade | a person is asked, unless they have said "always", or it was planned |
 //! | any other | it is made |
 //!
 //! Never: a word that counts twice. A call is started in the step that takes its approval in; whatever cuts it off after
@@ -26,7 +27,7 @@ use crate::machine::effect::Effect;
 use crate::machine::human::{Decision, deny_call, unpause};
 use crate::machine::question::{Concern, Question};
 use crate::machine::state::{Active, Paused, Phase};
-use crate::machine::{draft, tools};
+use crate::machine::{draft, plan, tools};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::Source;
 use hob_core::domain::tools::{Approval, Assessment, Grade, KEEP_CHANGES};
@@ -86,12 +87,14 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
         return Verdict::Free;
     }
     let each_time = gated.is_some() || facts.approval == Approval::Critical || known.grade >= Grade::High;
-    let is_driven = !known.risk.is_read() && !run.taint.is_clean();
+    // Somebody who counts has said what steers it, before the run read what others wrote.
+    let is_vouched = plan::is_vouched(run, open);
+    let is_driven = !known.risk.is_read() && !run.taint.is_clean() && !is_vouched;
     // The word was said in view of another call: those that waited beside it are not meant.
     let excused = run.excused.get(&call.name).is_some_and(|said| *said < run.cycles);
     let scope = scope::of(call, &known);
     let allowed = excused || scope.as_ref().is_some_and(|scope| run.granted.contains(scope));
-    let asked = facts.approval == Approval::Ask || known.grade == Grade::Medium;
+    let asked = facts.approval == Approval::Ask || (known.grade == Grade::Medium && !plan::is_own(run, open));
     if !(each_time || (is_driven && !excused) || (asked && !allowed)) {
         return Verdict::Free;
     }
@@ -105,7 +108,9 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     let scope = scope.filter(|_| !each_time && !is_driven).unwrap_or_default();
     let Assessment { risk, grade, reasons, about, .. } = known;
     let grantable = !scope.is_empty();
-    let concern = Box::new(Concern { risk, grade, reasons, sources, about, scope, this_run, owners, draft: None });
+    let doubts = plan::doubts(run, open).filter(|_| is_driven).unwrap_or_default();
+    let concern =
+        Box::new(Concern { risk, grade, reasons, sources, about, scope, this_run, owners, draft: None, doubts });
     Verdict::Asked { grantable, concern }
 }
 
@@ -163,6 +168,7 @@ pub(super) fn on_read(run: &mut Active, (source, words): (&Source, &str), call: 
         return;
     }
     run.taint.add(source.clone());
+    plan::on_read(run, source, call.map(|call| &call.id));
     let place = [source.origin.as_str(), &source.what, words].map(str::as_bytes);
     let is_new = run.read.insert(Digest::of("words1", &place));
     let own = call.filter(|_| !is_new).map(|call| call.name.clone());

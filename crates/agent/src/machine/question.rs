@@ -7,6 +7,7 @@ use crate::machine::event::JournalMismatch;
 use hob_core::domain::draft::Draft;
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::origin::Source;
+use hob_core::domain::plan::Doubt;
 use hob_core::domain::tools::{Grade, Risk};
 
 /// Why a run waits for a person.
@@ -101,6 +102,9 @@ pub struct Concern {
     /// Whether only an owner may say yes: who asked for it is not to be relied on either.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub owners: bool,
+    /// What of a call that was planned nobody who counts has said (row N16).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
     /// What is to be kept, where that is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<Box<Draft>>,

@@ -5,6 +5,7 @@ use crate::machine::draft;
 use crate::machine::human::Decision;
 use crate::machine::question::{Concern, Question};
 use hob_core::domain::origin::Source;
+use hob_core::domain::plan::Doubt;
 use hob_core::domain::tools::Risk;
 use hob_core::policy::arguments::shown::shown;
 use hob_core::policy::invisible::marked;
@@ -38,6 +39,7 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Conc
     let arguments = shown(arguments);
     lines.push(arguments.text);
     lines.extend(arguments.whole.map(|_| IN_FILE.to_owned()));
+    lines.extend(concern.doubts.iter().map(|value| format!("LOOK AT THIS: {}.", doubt(value))));
     let does = may(concern.risk);
     if concern.grade.is_safe() {
         lines.push(format!("It {does}."));
@@ -85,6 +87,20 @@ pub fn left_out(question: &Question) -> Option<String> {
     }
 }
 
+/// A value of a planned call that its person has not said themselves.
+#[must_use]
+pub fn doubt(doubt: &Doubt) -> String {
+    let (argument, value) = (quotable(&doubt.argument), quotable(&doubt.value).replace('"', "'"));
+    let read = match &doubt.read_in {
+        Some(from) => format!("is from {}", source(from)),
+        None if doubt.planned.is_empty() => "is my own choice".to_owned(),
+        None => "is not what you have said".to_owned(),
+    };
+    let planned = quotable(&doubt.planned).replace('"', "'");
+    let planned = if planned.is_empty() { planned } else { format!("; I was to find there: \"{planned}\"") };
+    format!("{argument} \"{value}\" {read}{planned}")
+}
+
 /// What a call of this risk does, at most.
 fn may(risk: Risk) -> &'static str {
     match risk {
@@ -105,7 +121,7 @@ pub(super) fn read_before(concern: &Concern) -> Option<String> {
 }
 
 /// A place that words came from: whoever wrote them may have chosen its name as well.
-fn source(source: &Source) -> String {
+pub(in crate::machine) fn source(source: &Source) -> String {
     let origin = source.origin.as_str();
     let what = quotable(source.what.trim()).replace('"', "'");
     if what.is_empty() { origin.to_owned() } else { format!("{origin} (\"{what}\")") }
@@ -274,6 +290,7 @@ mod tests {
             scope: String::new(),
             this_run: true,
             owners: true,
+            doubts: Vec::new(),
             draft: None,
         };
         insta::assert_snapshot!(question(("post", "{}"), false, &concern), @r#"

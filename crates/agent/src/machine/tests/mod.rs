@@ -19,6 +19,7 @@ mod meeting;
 mod notebook;
 mod pause;
 mod pictures;
+mod plan;
 mod quota;
 mod replay;
 mod reply;
