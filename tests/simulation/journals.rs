@@ -257,7 +257,11 @@ impl Approvals {
                 self.excused.clear();
             }
             // What is asked again was not allowed.
-            Event::HumanAsked(Question::Approval { call, .. }) => drop(self.once.remove(&call.0)),
+            Event::HumanAsked(Question::Approval { call, beside, .. }) => {
+                for call in std::iter::once(call).chain(beside.iter().map(|beside| &beside.call)) {
+                    self.once.remove(&call.0);
+                }
+            }
             Event::GrantRevoked { tool } => drop(self.granted.remove(tool)),
             Event::PauseRequested { .. } if !ignored => self.paused = true,
             Event::PauseLifted { .. } => self.paused = false,
@@ -286,6 +290,17 @@ impl Approvals {
             (Question::Approval { call, .. }, Some(Decision::Approve))
             | (Question::UnsafeCall { call, .. }, Some(Decision::RunAgain)) => {
                 self.once.insert(call.0.clone());
+            }
+            (Question::Approval { call, beside, .. }, Some(decision)) if !beside.is_empty() => {
+                let calls = std::iter::once(call).chain(beside.iter().map(|beside| &beside.call));
+                let is_meant = |number: usize| match decision {
+                    Decision::All => true,
+                    Decision::Only(only) => number == only,
+                    Decision::Named => text.contains(&number.to_string()),
+                    _ => false,
+                };
+                self.once
+                    .extend((1..).zip(calls).filter(|(number, _)| is_meant(*number)).map(|(_, call)| call.0.clone()));
             }
             (Question::Approval { name, .. }, Some(Decision::Always)) => {
                 self.granted.insert(name.clone());

@@ -19,6 +19,7 @@
 mod gate;
 mod keeping;
 pub mod scope;
+pub mod several;
 pub mod words;
 
 use crate::machine::batch::{Batch, OpenCall, Progress};
@@ -195,32 +196,27 @@ fn open_batch(phase: &mut Phase) -> Option<&mut Batch> {
 /// The question about the first call that is held. What it was held for may be over: then it is asked about as it is now.
 pub(super) fn question(run: &Active) -> Option<Question> {
     let open = batch(run)?.held()?;
-    Some(question_about(run, open))
+    Some(several::question(run, open))
 }
 
-fn question_about(run: &Active, open: &OpenCall) -> Question {
+/// The question about one call.
+fn held_question(run: &Active, open: &OpenCall) -> Question {
     let (grantable, concern) = match verdict(run, open) {
         Verdict::Asked { grantable, concern } => (grantable, concern),
         Verdict::Free | Verdict::Refused(_) => (false, Box::default()),
     };
     let ToolCall { id, name, arguments } = open.call.clone();
-    Question::Approval { call: id, name, arguments, grantable, concern }
-}
-
-/// The question as it would be put now, where the run has since read something that it does not name.
-fn renewed(run: &Active, asked: &Question) -> Option<Question> {
-    let Question::Approval { call, concern: known, .. } = asked else { return None };
-    let now = question_about(run, open_call(run, call)?);
-    let Question::Approval { concern, .. } = &now else { return None };
-    let is_new = concern.sources.iter().any(|source| !known.sources.contains(source)) || concern.draft != known.draft;
-    is_new.then_some(now)
+    Question::Approval { call: id, name, arguments, grantable, concern, beside: Vec::new() }
 }
 
 /// A person said something to a question for approval.
 pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> Vec<Effect> {
-    let Question::Approval { call, name, concern, .. } = question else {
+    let Question::Approval { call, name, concern, beside, .. } = question else {
         return vec![Effect::Ignored { why: "no approval was asked for" }];
     };
+    if !beside.is_empty() {
+        return several::on_answered(run, question, text);
+    }
     let decision = Decision::parse(text, question);
     if decision == Some(Decision::Deny) {
         unpause(run);
@@ -231,7 +227,7 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
         return deny_call(run, call, words::denied(words::reason(text)));
     }
     // Whoever says yes has been told of all that the run has read: what came meanwhile is asked about anew.
-    if let Some(changed) = renewed(run, question).filter(|_| decision.is_some()) {
+    if let Some(changed) = several::renewed(run, question).filter(|_| decision.is_some()) {
         return vec![Effect::AskHuman(changed)];
     }
     if decision == Some(Decision::Always) {
@@ -277,15 +273,16 @@ pub fn expiring(run: &Active, number: u32) -> Option<&Question> {
 
 /// Nobody approved in time: the call is not made.
 pub(super) fn on_expired(run: &mut Active, number: u32) -> Vec<Effect> {
-    let Some(Question::Approval { call, name, .. }) = expiring(run, number).cloned() else {
+    let Some(question) = expiring(run, number).cloned() else {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
     };
     unpause(run);
+    let Question::Approval { call, name, .. } = &question else { return Vec::new() };
     if name == KEEP_CHANGES {
         draft::settled(run);
-        return deny_call(run, &call, draft::LATE.to_owned());
+        return deny_call(run, call, draft::LATE.to_owned());
     }
-    deny_call(run, &call, words::EXPIRED.to_owned())
+    several::deny_all(run, &question, words::EXPIRED)
 }
 
 /// What was allowed for good is taken back: at once, also for what waits for its turn.

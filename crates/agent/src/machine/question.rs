@@ -55,6 +55,9 @@ pub enum Question {
         /// What there is to be known of it (row N6).
         #[serde(default, skip_serializing_if = "Concern::is_none")]
         concern: Box<Concern>,
+        /// Further calls of the same reply that need one as well (row N16): the word is for all, for some, or for none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        beside: Vec<Beside>,
     },
     /// The window fills faster than it can be emptied (row B5).
     ContextFull,
@@ -72,6 +75,20 @@ pub enum Question {
         /// Who.
         by: UserId,
     },
+}
+
+/// A further call that the same question is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The call.
+    pub call: CallId,
+    /// Its tool.
+    pub name: String,
+    /// Its arguments, whole.
+    pub arguments: String,
+    /// What there is to be known of it.
+    #[serde(default, skip_serializing_if = "Concern::is_none")]
+    pub concern: Box<Concern>,
 }
 
 /// What a person is to know of a call before they let it go (row N6).

@@ -359,6 +359,9 @@ pub fn question(question: &Question) -> String {
                  {name}\n{shown}\nWhat shall I do?"
             )
         }
+        Question::Approval { name, arguments, concern, beside, .. } if !beside.is_empty() => {
+            words::questions((name, arguments), concern, beside)
+        }
         Question::Approval { name, arguments, grantable, concern, .. } => {
             words::question((name, arguments), *grantable, concern)
         }

@@ -14,6 +14,7 @@ mod ladder;
 mod late;
 pub(crate) mod laws;
 mod limits;
+mod listed;
 mod looked;
 mod meeting;
 mod notebook;
