@@ -48,6 +48,7 @@ use hob_store::{Pace, Statement, Store, Tx, runs};
 use hob_tools::Toolbox;
 use hob_tools::ask_human::AskHuman;
 use hob_tools::mcp::Servers;
+use hob_tools::plan::PlanTool;
 use hob_tools::registry::Registry;
 use hob_tools::request_more_iterations::RequestMoreIterations;
 use hob_tools::shed::Tools;
@@ -370,6 +371,7 @@ fn tools(world: &Arc<World>) -> Registry {
         .with(Hand::careful(world, "peek", true, (2_500, Approval::Ask)))
         .with(Hand::careful(world, "wipe", false, (2_500, Approval::Critical)))
         .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(PlanTool::default()))
         .with(Arc::new(RequestMoreIterations::default()))
         .with(Arc::new(SpawnAgent::new(Arc::clone(world) as _)))
 }

@@ -33,6 +33,8 @@ const FACT_TOKENS_MAX: u64 = 2_000;
 
 /// What heads the facts.
 const FACTS: &str = "known facts:";
+/// So many lines stand before them: the time, and who speaks.
+const BEFORE_FACTS: usize = 2;
 /// What heads contradictions.
 const RIVALS: &str = "not sure:";
 /// What heads the memories that nobody asked for.
@@ -100,6 +102,16 @@ impl Known {
         shown.add(ANSWERS, answers, ANSWER_TOKENS_MAX);
         shown
     }
+}
+
+/// The facts among what a run was told when it began: they stand first, behind the time and the person, a line each.
+#[must_use]
+pub(crate) fn facts_of(tail: &str) -> Vec<&str> {
+    let mut lines = tail.lines().skip(BEFORE_FACTS);
+    if lines.next() != Some(FACTS) {
+        return Vec::new();
+    }
+    lines.take_while(|line| line.starts_with("- ")).collect()
 }
 
 /// The record of a fact; that it shares a word with those that were asked about is what makes showing it a use.

@@ -492,7 +492,7 @@ pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
         ToolOutcome::Text { text, is_error } | ToolOutcome::Seen { text, is_error, .. } => (text, *is_error),
         ToolOutcome::Exited { text, code } => (text, *code != 0),
         ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
-        ToolOutcome::Notebook { .. } => ("", false),
+        ToolOutcome::Notebook { .. } | ToolOutcome::Plan => ("", false),
         ToolOutcome::MoreIterations { reason } => (reason, false),
         ToolOutcome::Spawn { mission } => (&mission.task, false),
         ToolOutcome::Tell { text, .. } => (text, false),

@@ -231,8 +231,10 @@ pub struct ModelBill {
 pub struct Rules(pub u32);
 
 impl Rules {
-    /// What runs begin with now. Nothing was released yet: this is the first.
-    pub const CURRENT: Self = Self(0);
+    /// What one reply wants is one question with a list (row N16). Before it, each call had a question of its own.
+    pub const LISTED: Self = Self(1);
+    /// What runs begin with now.
+    pub const CURRENT: Self = Self::LISTED;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

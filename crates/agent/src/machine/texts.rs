@@ -54,6 +54,8 @@ pub fn file_too_big((name, under): (&str, &str), bytes: i64, most: Option<u64>) 
 pub const GIVEN_UP_CALL: &str = "Given up; whether it took effect is not known.";
 /// For the model: a second question in one reply.
 pub const ONE_QUESTION: &str = "Only one question can be asked at a time. Ask again after the first is answered.";
+/// For the person: the model chose to say nothing, and something has to be told all the same.
+pub(super) const NOTHING_TO_ADD: &str = "I have nothing to add.";
 /// In the history: the model chose to say nothing (row E13).
 pub const SILENCE: &str = "[no reply needed]";
 /// What a model says that has nothing to say (row E13).
@@ -87,6 +89,11 @@ pub const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longe
 /// For the model: the last turn, because of iterations.
 pub const WRAP_UP_ITERATIONS: &str = "The steps for this task are used up. Tools are no longer available. Tell the user \
      plainly what has been done, what has not, and what should happen next.";
+
+/// For the model: below the result of a call that nobody was asked about, because it was planned (row N16).
+pub(super) fn spared(told: &str) -> String {
+    format!("[Done as planned, without a question. {told}. The user is told so below your answer.]")
+}
 
 /// For the model: what it wanted delivered stands in the outbox, and whether it arrives is not known yet.
 #[must_use]
@@ -361,6 +368,9 @@ pub fn question(question: &Question) -> String {
                 "I was interrupted{again} while this call was under way, and I can't tell whether it took effect:\n\
                  {name}\n{shown}\nWhat shall I do?"
             )
+        }
+        Question::Approval { name, arguments, concern, beside, .. } if !beside.is_empty() => {
+            words::questions((name, arguments), concern, beside)
         }
         Question::Approval { name, arguments, grantable, concern, .. } => {
             words::question((name, arguments), *grantable, concern)

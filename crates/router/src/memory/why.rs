@@ -2,6 +2,9 @@
 
 use crate::memory::texts::{self, Entry, Reason};
 use crate::memory::{ENTRIES_MAX, View};
+use hob_agent::machine::plan::told_of;
+use hob_agent::write_off::fold;
+use hob_core::domain::ids::RunId;
 use hob_core::domain::memory::Leg;
 use hob_memory::item::Item;
 use hob_memory::recall::Means;
@@ -19,13 +22,23 @@ pub(crate) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreErr
     let Some(run) = last_answer(tx, view.caller.session.id).await? else {
         return Ok(texts::NO_ANSWER_YET.to_owned());
     };
+    let planned = planned(tx, run).await?;
     let recalled = recalled(tx, run).await?;
-    if recalled.is_empty() {
-        return Ok(texts::nothing_recalled(view.how()));
-    }
+    let told = if recalled.is_empty() { texts::nothing_recalled(view.how()) } else { of(tx, view, &recalled).await? };
+    Ok([vec![told], planned].concat().join("\n"))
+}
+
+/// What was planned for it, and done without a question (row N16). Of a record that cannot be read nothing is said.
+async fn planned(tx: &mut Tx, run: RunId) -> Result<Vec<String>, StoreError> {
+    let folded = fold(tx, run).await?.ok();
+    let active = folded.as_ref().and_then(|folded| folded.replay.state.active());
+    Ok(active.map(told_of).unwrap_or_default())
+}
+
+async fn of(tx: &mut Tx, view: &View<'_>, recalled: &[Recalled]) -> Result<String, StoreError> {
     let (mut said, mut known) = (Vec::new(), Vec::new());
     let (mut unseen, mut forgotten) = (0, 0);
-    for row in &recalled {
+    for row in recalled {
         if row.leg == Leg::Answer {
             match told(tx, view, row).await? {
                 Told::Shown(entry) => said.push((entry, reason(row))),
@@ -47,7 +60,7 @@ pub(crate) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreErr
     }
     let more_facts = known.len().saturating_sub(ENTRIES_MAX);
     known.truncate(ENTRIES_MAX);
-    let means = why::means(&recalled).map(how);
+    let means = why::means(recalled).map(how);
     Ok(texts::why(&texts::Why { said, known, more_facts, unseen, forgotten, means }))
 }
 

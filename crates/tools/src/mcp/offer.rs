@@ -15,6 +15,7 @@ use crate::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::origin::{Origin, Source};
 use hob_core::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
 use hob_core::policy::arguments::shown::names_money;
+use hob_core::policy::plan::Content;
 use hob_model::provider::ToolSchema;
 
 /// The module of these tools.
@@ -105,6 +106,10 @@ fn stranger(settings: &Settings) -> Source {
 impl Tool for McpTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn content(&self) -> Content {
+        Content::ByName
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {

@@ -7,7 +7,7 @@ use super::{
     stop, system,
 };
 use crate::machine::batch::Progress;
-use crate::machine::begun::Begun;
+use crate::machine::begun::{Begun, Rules};
 use crate::machine::effect::Purpose;
 use crate::machine::event::{End, Event, JournalMismatch, ToolOutcome};
 use crate::machine::human::Decision;
@@ -149,7 +149,8 @@ fn household(how: u8) -> Begun {
         }
         _ => tools(facts(false, Approval::Free, false), facts(true, Approval::Free, false)),
     };
-    Begun { tools: tools.collect(), policy: Some(Box::new(policy)), ..begun() }
+    let rules = if how % 2 == 0 { Rules::default() } else { Rules::CURRENT };
+    Begun { tools: tools.collect(), policy: Some(Box::new(policy)), rules, ..begun() }
 }
 
 fn budget() -> Event {
