@@ -55,7 +55,7 @@ class World:
             case.finished.set()
             return case.answer, None
         if step.tool == "plan":
-            return None, ("plan", step.arguments.replace('"tool": "', f'"tool": "{case.suite.name}__'))
+            return None, (step.tool, step.arguments)
         case.written, name = step, f"{case.suite.name}__{step.tool}"
         if name in offered:
             return None, (name, step.arguments)
