@@ -1,4 +1,6 @@
-//! What Hob answered, as far as it may be found again: messages that have a scope. The index of their words follows them by
+//! What Hob answered, as far as it may be found again: messages that have a scope.
+//!
+//! The index of their words follows them by
 //! triggers, and so does forgetting: with the memory of what it answers, an answer loses its scope.
 //!
 //! `scopes` and `ids` are JSON lists everywhere, as for recall.

@@ -30,7 +30,9 @@ pub struct NewMessage<'a> {
     pub at: i64,
 }
 
-/// Adds a message at the end of its session. An answer that tells what Hob answered before is not found again: it would only
+/// Adds a message at the end of its session.
+///
+/// An answer that tells what Hob answered before is not found again: it would only
 /// stand before that.
 ///
 /// # Errors

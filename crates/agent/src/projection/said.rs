@@ -84,8 +84,9 @@ fn answered(before: &State, step: &Step, result: &ToolResult) -> Option<Said> {
     Some(Said { by: answer.by, principal, text: answer.text.clone(), asked })
 }
 
-/// Whom the run's message at this place answers: its last one, with what it told somebody who had said something. What an agent or
-/// a schedule tells is nobody's answer, and neither are notices.
+/// Whom the run's message at this place answers: its last one, with what it told somebody who had said something.
+///
+/// What an agent or a schedule tells is nobody's answer, and neither are notices.
 pub(super) fn answered_by(step: &Step, run: &Active, at: usize) -> Option<Principal> {
     let replied = step.events.iter().any(|event| matches!(event, Event::Replied(Reply::Answer { .. })));
     let is_last = at + 1 == run.transcript.messages().len();

@@ -1,5 +1,6 @@
-//! How people speak of what the one they talk with said before ("what did you recommend", "was hast du empfohlen"), in English,
-//! German, French, Spanish, Italian, Portuguese and Dutch. Words are in lower case and without accents.
+//! How people speak of what the one they talk with said before ("what did you recommend").
+//!
+//! In English, German, French, Spanish, Italian, Portuguese and Dutch. Words are in lower case and without accents.
 //!
 //! Never: what it was about. Start at [`asks`].
 
