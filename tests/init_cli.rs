@@ -190,9 +190,19 @@ async fn a_person_sets_hob_up_and_hob_answers_on_telegram() {
         person.sees(channel).await;
         person.takes("not now").await;
     }
-    person.takes("by hand").await;
+    person.sees("on your phone:").await;
+    person.takes("not now").await;
+    // Up from the first of three is the last.
+    person.sees("How is Hob to be started?").await;
+    person.sees("Number [").await;
+    person.sees("]: ").await;
+    person.types("\u{1b}[A").await;
+    person.sees("3  by hand").await;
+    person.types("\r").await;
+    person.sees("  3. by hand").await;
     person.takes("finish").await;
     let seen = person.leaves().await;
+    assert!(seen.contains("Still off: Slack, Discord, E-mail, The page on your phone"), "{seen}");
     assert!(!seen.contains(KEY) && !seen.contains(FakeTelegram::TOKEN), "{seen}");
     let long: Vec<String> = rows(&seen).into_iter().filter(|row| row.chars().count() > 60).collect();
     let is_address = |row: &String| row.contains('/') || row.contains("***");

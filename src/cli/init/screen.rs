@@ -50,25 +50,32 @@ struct Veil {
 struct Offered {
     options: Vec<String>,
     usual: usize,
+    /// Where the arrow keys have gone to; they count while nothing is typed.
+    chosen: Option<usize>,
 }
 
 impl Offered {
-    /// The number of the option before or behind the one whose number stands in the line; it goes round.
-    fn next(&self, line: &str, step: isize) -> Option<String> {
-        let count = self.options.len();
-        let last = isize::try_from(count).ok().filter(|count| *count > 0)?;
-        let here = number(line.trim(), count).unwrap_or(self.usual);
-        let next = isize::try_from(here).ok()?.checked_add(step)?.rem_euclid(last);
-        Some(next.saturating_add(1).to_string())
+    /// Goes to the option before or behind; it goes round. Gives whether there are any.
+    fn go(&mut self, step: isize) -> bool {
+        let here = self.chosen.unwrap_or(self.usual);
+        let count = isize::try_from(self.options.len()).unwrap_or(0);
+        let next = isize::try_from(here).ok().and_then(|here| here.checked_add(step)?.checked_rem_euclid(count));
+        self.chosen = next.and_then(|next| usize::try_from(next).ok());
+        self.chosen.is_some()
     }
 
-    /// What the number in the line stands for.
-    fn told(&self, line: &str) -> Option<&str> {
-        number(line.trim(), self.options.len()).and_then(|index| self.options.get(index)).map(String::as_str)
+    /// What is behind the cursor: the option that the line, or where the arrow keys have gone to, stands for.
+    fn told(&self, line: &str) -> Option<String> {
+        let option = |index: usize| self.options.get(index).map(String::as_str);
+        if line.is_empty() {
+            let chosen = self.chosen?;
+            return Some(format!("{}  {}", chosen + 1, option(chosen)?));
+        }
+        Some(format!("  {}", option(number(line.trim(), self.options.len())?)?))
     }
 }
 
-/// An arrow key: it goes through the options, if there are any.
+/// An arrow key: it goes through the options, if there are any and nothing is typed.
 struct Arrow {
     step: isize,
     offered: Arc<Mutex<Offered>>,
@@ -76,8 +83,8 @@ struct Arrow {
 
 impl ConditionalEventHandler for Arrow {
     fn handle(&self, _event: &Event, _count: RepeatCount, _positive: bool, context: &EventContext<'_>) -> Option<Cmd> {
-        let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
-        offered.next(context.line(), self.step).map(|number| Cmd::Replace(Movement::WholeLine, Some(number)))
+        let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        (context.line().is_empty() && offered.go(self.step)).then_some(Cmd::Repaint)
     }
 }
 
@@ -102,8 +109,7 @@ impl Hinter for Veil {
         let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
         let told = offered.told(line).filter(|_| pos == line.len())?;
         // The line is not to break: what is typed next would stand elsewhere.
-        let room = self.columns.saturating_sub(NUMBER_COLUMNS);
-        Some(format!("  {}", told.chars().take(room).collect::<String>()))
+        Some(told.chars().take(self.columns.saturating_sub(NUMBER_COLUMNS)).collect())
     }
 }
 
@@ -161,10 +167,17 @@ impl Asker for Screen {
     }
 
     fn number(&mut self, prompt: &str, options: &[String], usual: usize) -> Result<String, Halt> {
-        self.offer(Offered { options: options.to_vec(), usual });
+        self.offer(Offered { options: options.to_vec(), usual, chosen: None });
         let read = self.read(prompt);
-        self.offer(Offered::default());
-        read
+        let Offered { chosen, .. } = self.offer(Offered::default());
+        match (read?, chosen) {
+            (line, Some(chosen)) if line.is_empty() => {
+                // What was behind the cursor is gone: it is to be seen what was taken.
+                self.tell(&format!("{:>3}. {}", chosen + 1, options.get(chosen).map_or("", String::as_str)));
+                Ok((chosen + 1).to_string())
+            }
+            (line, _) => Ok(line),
+        }
     }
 
     fn secret(&mut self, prompt: &str) -> Result<Secret, Halt> {
@@ -188,12 +201,12 @@ impl Asker for Screen {
 }
 
 impl Screen {
-    fn offer(&mut self, offer: Offered) {
+    /// Offers this from now on, and gives what was offered.
+    fn offer(&mut self, offer: Offered) -> Offered {
         let columns = self.columns();
-        if let Some(veil) = self.editor.helper_mut() {
-            veil.columns = columns;
-            *veil.offered.lock().unwrap_or_else(PoisonError::into_inner) = offer;
-        }
+        let Some(veil) = self.editor.helper_mut() else { return Offered::default() };
+        veil.columns = columns;
+        std::mem::replace(&mut *veil.offered.lock().unwrap_or_else(PoisonError::into_inner), offer)
     }
 
     fn veil(&mut self, is_down: bool) {
@@ -216,14 +229,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrows_go_round_from_the_usual_one_or_from_what_is_typed() {
-        let offered = Offered { options: ["a", "b", "c"].map(str::to_owned).to_vec(), usual: 0 };
-        let table =
-            [("", 1, "2"), ("", -1, "3"), ("2", 1, "3"), ("3", 1, "1"), ("1", -1, "3"), ("9", 1, "2"), ("x", -1, "3")];
-        for (line, step, expected) in table {
-            assert_eq!(offered.next(line, step).as_deref(), Some(expected), "{line} {step}");
+    fn arrows_go_round_and_a_number_that_is_typed_goes_before_them() {
+        let options = || ["a", "b", "c"].map(str::to_owned).to_vec();
+        let mut offered = Offered { options: options(), usual: 0, chosen: None };
+        assert_eq!(offered.told(""), None);
+        for (step, expected) in [(1, "2  b"), (1, "3  c"), (1, "1  a"), (-1, "3  c"), (-1, "2  b")] {
+            assert!(offered.go(step));
+            assert_eq!(offered.told("").as_deref(), Some(expected));
         }
-        assert_eq!(Offered::default().next("1", 1), None);
-        assert_eq!((offered.told("2"), offered.told("4"), offered.told("")), (Some("b"), None, None));
+        for (line, expected) in [("3", Some("  c")), ("1.", Some("  a")), ("4", None), ("x", None)] {
+            assert_eq!(offered.told(line).as_deref(), expected, "{line}");
+        }
+        assert!(!Offered::default().go(1));
     }
 }

@@ -91,11 +91,11 @@ async fn k1_an_answer_without_end_is_given_up_and_not_buffered() {
     for call in CALLS {
         let (outcome, _, given) = called(call, &head("200 OK", ""), &[b' '; 64 * 1024], FLOOD_BYTES).await;
         assert_eq!(outcome.unwrap_err().error.class, ErrorClass::Malformed, "{call:?}");
-        assert!(given < FLOOD_BYTES / 2, "{call:?} took {given} bytes");
+        assert!(given < FLOOD_BYTES / 2, "{call:?} was given {given} bytes");
         let (outcome, _, given) = called(call, &head("400 Bad Request", ""), &[b' '; 64 * 1024], FLOOD_BYTES).await;
         let failure = outcome.unwrap_err();
         assert_eq!((failure.error.class, failure.status), (ErrorClass::BadRequest, 400), "{call:?}");
-        assert!(given < FLOOD_BYTES / 2, "{call:?} took {given} bytes of an error");
+        assert!(given < FLOOD_BYTES / 2, "{call:?} was given {given} bytes of an error");
     }
 }
 
