@@ -243,7 +243,7 @@ async fn outcome(home: &TempDir) -> (String, String, String) {
     // The times at which it was imported differ.
     let texts: Vec<serde_json::Value> = remembered.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let texts = texts.iter().map(|line| line["text"].to_string()).collect::<Vec<_>>().join("\n");
-    let file = home.path().join(".local/share/hob/hob.db");
+    let file = home.path().join("data/hob.db");
     let mut database = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
     let skills: Vec<(String, String, String)> =
         sqlx::query_as("SELECT name, source, state FROM skills ORDER BY name").fetch_all(&mut database).await.unwrap();

@@ -145,7 +145,8 @@ async fn n2_another_policy_is_compared_without_a_call() {
     assert_eq!(house.model.requests().len(), asked);
 }
 
-/// All that is in the data directory, byte for byte.
+/// All that is in the data directory, byte for byte; but for what SQLite puts beside a database that it reads: a log without a
+/// word, and the marks of its readers.
 fn kept(house: &House) -> Vec<(std::path::PathBuf, Option<Vec<u8>>)> {
     let mut all = Vec::new();
     let mut open = vec![house.path("data")];
@@ -154,11 +155,24 @@ fn kept(house: &House) -> Vec<(std::path::PathBuf, Option<Vec<u8>>)> {
             let path = entry.unwrap().path();
             let content = path.is_file().then(|| std::fs::read(&path).unwrap());
             open.extend(content.is_none().then(|| path.clone()));
-            all.push((path, content));
+            let is_empty_log = path.ends_with("hob.db-wal") && content.as_ref().is_some_and(Vec::is_empty);
+            if !path.ends_with("hob.db-shm") && !is_empty_log {
+                all.push((path, content));
+            }
         }
     }
     all.sort();
     all
+}
+
+/// What is there no more, is new, or has other bytes.
+fn changed<'a>(
+    before: &'a [(std::path::PathBuf, Option<Vec<u8>>)],
+    after: &'a [(std::path::PathBuf, Option<Vec<u8>>)],
+) -> Vec<&'a std::path::Path> {
+    let gone = before.iter().filter(|entry| !after.contains(entry));
+    let new = after.iter().filter(|entry| !before.contains(entry));
+    gone.chain(new).map(|(path, _)| path.as_path()).collect()
 }
 
 const ASK: [&str; 5] = ["replay", "1", "--what-if", "policy.toml", "--ask"];
@@ -188,7 +202,7 @@ async fn n2_where_the_record_ends_the_model_is_asked_and_nothing_is_written() {
     assert!(last.messages().iter().any(|message| message["content"] == "met Bea"), "{last:?}");
     assert_eq!(last.system(), requests[0].system(), "the prompt that the run began with");
     assert_eq!(last.tools(), requests[0].tools());
-    assert!(kept(&house) == before, "something was written");
+    assert_eq!(changed(&before, &kept(&house)), Vec::<&std::path::Path>::new());
     house.nothing_refused();
 }
 
@@ -215,7 +229,7 @@ async fn n2_tools_answer_from_the_record_and_no_other_is_performed() {
     assert_eq!(requests[1].last_text(), "met Bea");
     let refused = "Not performed in a what-if: the record has no call of meet with these arguments.";
     assert!(requests[2].last_text().starts_with(refused), "{:?}", requests[2]);
-    assert!(kept(&house) == before, "something was written");
+    assert_eq!(changed(&before, &kept(&house)), Vec::<&std::path::Path>::new());
     house.nothing_refused();
 }
 

@@ -62,7 +62,9 @@ pub fn whence(value: &Written, schema: &Value, told: &[Told]) -> Option<Whence> 
         Written::Bare(bare) if matches!(bare.as_str(), "true" | "false" | "null") => Some(Whence::Form),
         Written::Bare(text) | Written::Text(text) => {
             let is_listed = schema.get("enum").and_then(Value::as_array).is_some_and(|all| {
-                all.iter().any(|known| known.as_str().map_or_else(|| known.to_string() == *text, |known| known == text))
+                all.iter().any(|known| {
+                    known.as_str().map_or_else(|| known.to_string().as_str() == text, |known| known == text)
+                })
             });
             if is_listed || is_moment(text) {
                 return Some(Whence::Form);
