@@ -110,8 +110,12 @@ struct Said {
 /// A conversation's sessions: each with its day, and what was said.
 type Sessions = Vec<(Date, Vec<Said>)>;
 
-/// Answers all questions that have evidence, in the data's order. Each conversation gets a database of its own in `folder`;
-/// `done` is told of each: how many of how many it is, its name, and how long it took.
+/// Is told of each conversation that is done: how many of how many it is, its name, and how long it took.
+pub type Done<'a> = dyn Fn((usize, usize), &str, Duration) + Sync + 'a;
+
+/// Answers all questions that have evidence, in the data's order.
+///
+/// Each conversation gets a database of its own in `folder`; `done` is told of it.
 ///
 /// # Errors
 /// When the data cannot be read, or the embedding or the database fails.
@@ -119,7 +123,7 @@ pub async fn recall(
     data: &str,
     folder: &Path,
     embedder: Option<Arc<dyn Embedder>>,
-    done: &(dyn Fn((usize, usize), &str, Duration) + Sync),
+    done: &Done<'_>,
 ) -> Result<Vec<Answer>, BenchError> {
     let mut answers = Vec::new();
     let samples: Vec<Sample> = serde_json::from_str(data)?;
