@@ -16,7 +16,7 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{
     Cmd, ColorMode, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler, Helper,
-    KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+    KeyCode, KeyEvent, Modifiers, RepeatCount,
 };
 use unicode_width::UnicodeWidthStr as _;
 

@@ -149,7 +149,7 @@ fn household(how: u8) -> Begun {
         }
         _ => tools(facts(false, Approval::Free, false), facts(true, Approval::Free, false)),
     };
-    let rules = if how % 2 == 0 { Rules::default() } else { Rules::CURRENT };
+    let rules = if how.is_multiple_of(2) { Rules::default() } else { Rules::CURRENT };
     Begun { tools: tools.collect(), policy: Some(Box::new(policy)), rules, ..begun() }
 }
 
