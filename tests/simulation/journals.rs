@@ -230,10 +230,8 @@ impl Approvals {
     fn hear(&mut self, before: &State, event: &Event, ignored: bool) -> Option<String> {
         match event {
             Event::Accepted(accepted) => self.own = accepted.order == Order::Answer && accepted.agent.is_none(),
-            Event::ToolFinished { outcome: ToolOutcome::Plan, .. } if !ignored => {
-                if self.own && !self.tainted {
-                    self.planned = 1;
-                }
+            Event::ToolFinished { outcome: ToolOutcome::Plan, .. } if !ignored && self.own && !self.tainted => {
+                self.planned = 1;
             }
             Event::ModelAnswered(completion) if !ignored => {
                 let cycle = before.active().map_or(0, |run| run.cycles) + 1;
