@@ -2,7 +2,7 @@
 //!
 //! Never: a plan of a run that has read what nobody vouches for, or that works for another; a step that counts twice. Whatever
 //! becomes of the call that a step was taken for, the step is used up.
-//! Start at [`on_planned`]; which call was planned says `policy::plan`.
+//! Start at `on_planned`; which call was planned says `policy::plan`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

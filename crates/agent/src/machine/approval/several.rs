@@ -2,7 +2,7 @@
 //!
 //! Never: a draft in a list, or a call that is asked about each time: such a word is for that call alone. "Always", or "for this
 //! run", said of several.
-//! Start at [`question`].
+//! Start at `question`.
 
 use std::collections::BTreeSet;
 
