@@ -252,16 +252,23 @@ async fn outcome(home: &TempDir) -> (String, String, String) {
     (config(home), texts, skills)
 }
 
+/// A home in which Hob has answered already.
+async fn lived(program: &str) -> TempDir {
+    let home = home(program).await;
+    ran(&home, &["ask", "Hello"]).await.unwrap();
+    home
+}
+
 /// SIGKILL at the n-th write to the database, the n-th file that takes its name, and so on, as far as there are any.
 #[tokio::test]
 async fn an_import_that_is_killed_anywhere_is_finished_by_the_next() {
-    let whole = home("openclaw").await;
+    let whole = lived("openclaw").await;
     import(&whole, &["openclaw", "--apply", "--house"]).await;
     let expected = outcome(&whole).await;
     let mut kills = 0;
     for what in ["pwrite64", "rename", "renameat2", "linkat", "mkdir"] {
         for at in [1, 2, 3, 5, 9, 30, 80] {
-            let home = home("openclaw").await;
+            let home = lived("openclaw").await;
             let plain = hob(home.path(), &["import", "openclaw", "--apply", "--house"]);
             let mut command = tokio::process::Command::new("strace");
             let kill = format!("inject={what}:signal=KILL:when={at}");

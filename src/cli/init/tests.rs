@@ -265,6 +265,9 @@ fn a_household_is_set_up_from_end_to_end() {
     [telegram]
     bot_token = "12:right"
 
+    [server]
+    listen = "192.168.1.5:8787"
+
     [backup]
     every_hours = 24
     "#);
