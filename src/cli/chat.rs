@@ -78,7 +78,7 @@ async fn typed(base: Base, chat: &str) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let (terminal, console) = screen(&base)?;
     let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Person)).await?;
-    println!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model());
+    terminal.greet(&format!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model()))?;
     let ports = ports(daemon.router(), chat);
     let ended = tokio::select! {
         ended = interact(terminal, &console, &ports) => ended,
@@ -92,7 +92,7 @@ async fn typed(base: Base, chat: &str) -> anyhow::Result<()> {
 async fn watched(base: Base, mut window: Window, chat: &str) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let (terminal, console) = screen(&base)?;
-    println!("This is a window onto the Hob that runs here.\n/help lists what can be said; Ctrl-D closes the window.");
+    terminal.greet("This is a window onto the Hob that runs here.\n/help lists what can be said; Ctrl-D closes the window.")?;
     let frames = window.frames()?;
     let window = Arc::new(window);
     let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);

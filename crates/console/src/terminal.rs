@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::ConsoleError;
-use crate::page::{Order, Page, Size, Style};
+use crate::page::{Live, Order, Page, Piece, Size, Style};
 
 /// How many lines the history keeps.
 const HISTORY_LINES_MAX: usize = 1_000;
@@ -76,6 +76,15 @@ impl Terminal {
         let state = AtomicUsize::new(COMING);
         editor.set_helper(Some(Enter { page: page.clone(), commands, state, line: Mutex::default() }));
         Ok((Self { editor, page: page.clone(), history, is_dumb: look.is_dumb }, page))
+    }
+
+    /// Shows this above the first prompt, broken between words.
+    ///
+    /// # Errors
+    /// When the terminal takes nothing any more.
+    pub fn greet(&self, words: &str) -> io::Result<()> {
+        self.page.draw(vec![Piece::Plain(words.to_owned())], Live::default())?;
+        self.page.flush()
     }
 
     /// Starts the thread on which lines are edited.

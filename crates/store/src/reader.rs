@@ -1,11 +1,12 @@
-//! The database as a bystander reads it, beside the Hob that it belongs to: nothing is ever written.
+//! The database as a bystander reads it, beside the Hob that it belongs to: nothing of its own is ever written.
 
 use std::path::Path;
 
+use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use crate::error::StoreError;
-use crate::{MIGRATIONS, Statement, options};
+use crate::{BUSY_TIMEOUT, MIGRATIONS, Statement, close, options};
 
 /// A connection that only reads. It takes no lock that the running Hob would notice.
 pub struct Reader {
@@ -16,12 +17,17 @@ impl Reader {
     /// Opens the database file, which must be there and of this Hob's schema.
     ///
     /// # Errors
-    /// When there is none, or it was made by another Hob.
+    /// When there is none, nothing was ever stored in it, or it was made by another Hob.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(StoreError::Missing(path.display().to_string()));
         }
+        roll_back(path).await?;
         let mut connection = options(path).create_if_missing(false).read_only(true).connect().await?;
+        let begun = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')";
+        if !sqlx::query_scalar::<_, bool>(begun).fetch_one(&mut connection).await? {
+            return Err(StoreError::Missing(path.display().to_string()));
+        }
         let applied = "SELECT version FROM _sqlx_migrations ORDER BY version DESC LIMIT 1";
         let found: i64 = sqlx::query_scalar(applied).fetch_optional(&mut connection).await?.unwrap_or(0);
         let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
@@ -29,6 +35,18 @@ impl Reader {
             std::cmp::Ordering::Less => Err(StoreError::Older { found, known }),
             std::cmp::Ordering::Equal => Ok(Self { connection }),
             std::cmp::Ordering::Greater => Err(StoreError::Newer { found, known }),
+        }
+    }
+
+    /// As [`Self::open`]; none where nothing was ever stored.
+    ///
+    /// # Errors
+    /// When the database was made by another Hob, or cannot be read.
+    pub async fn find(path: &Path) -> Result<Option<Self>, StoreError> {
+        match Self::open(path).await {
+            Ok(reader) => Ok(Some(reader)),
+            Err(StoreError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -42,4 +60,20 @@ impl Reader {
         moment.rollback().await?;
         Ok(output)
     }
+}
+
+/// Takes back what a cut-off write has left half done. A database keeps its log beside it from its first moments on
+/// (`journal_mode`); what is cut off before then leaves a rollback journal, which a connection that only reads cannot carry out.
+async fn roll_back(path: &Path) -> Result<(), StoreError> {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    if !std::fs::metadata(Path::new(&journal)).is_ok_and(|file| file.len() > 0) {
+        return Ok(());
+    }
+    let as_it_is = SqliteConnectOptions::new().filename(path).create_if_missing(false).busy_timeout(BUSY_TIMEOUT);
+    let mut connection = as_it_is.connect().await?;
+    let looked = sqlx::query("SELECT count(*) FROM sqlite_schema").fetch_one(&mut connection).await;
+    close(connection).await;
+    looked?;
+    Ok(())
 }

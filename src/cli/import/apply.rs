@@ -48,14 +48,16 @@ impl Known {
         let data_dir = data_dir(&draft.config.state, &draft.env)?;
         let database = data_dir.join(DATABASE);
         let mut known = Self { memories: BTreeSet::new(), skills: BTreeSet::new(), people: Vec::new() };
-        if database.exists() {
-            let speaker = plan.program.name();
-            for line in Reader::open(&database).await?.read(Export).await? {
-                match line {
-                    Line::Memory(said) if said.speaker == speaker => drop(known.memories.insert(said.text)),
-                    Line::Memory(said) => known.people.extend(said.said_by.map(|who| who.name)),
-                    Line::Fact(_) | Line::Person(_) => {}
-                }
+        let lines = match Reader::find(&database).await? {
+            Some(mut reader) => reader.read(Export).await?,
+            None => Vec::new(),
+        };
+        let speaker = plan.program.name();
+        for line in lines {
+            match line {
+                Line::Memory(said) if said.speaker == speaker => drop(known.memories.insert(said.text)),
+                Line::Memory(said) => known.people.extend(said.said_by.map(|who| who.name)),
+                Line::Fact(_) | Line::Person(_) => {}
             }
         }
         let places = Places::of(&data_dir, draft.config.skills.dirs.clone());
@@ -114,10 +116,8 @@ pub(super) async fn apply(
     whose: Owner,
 ) -> anyhow::Result<String> {
     let database = draft.data_dir()?.join(DATABASE);
-    if database.exists() {
-        // One of another Hob is left as it is.
-        Reader::open(&database).await?;
-    }
+    // One of another Hob is left as it is.
+    Reader::find(&database).await?;
     let store = Store::open(&database, Pace::Threaded).await?;
     let progress = Progress::begin("Importing");
     let skilled = skills(&store, draft, (&plan.skills, &progress)).await;

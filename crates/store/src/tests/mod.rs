@@ -1,6 +1,7 @@
 //! The store on real files.
 
 mod migrations;
+mod readers;
 mod runs;
 mod snapshots;
 mod writer;
