@@ -26,9 +26,6 @@ use hob_store::runs::{Reached, Waits};
 use hob_store::{Statement, Store, Tx, inbound, millis, model_calls, parked, runs};
 
 /// Puts a run aside that this Hob cannot go on with, and tells its sender, once. Gives where that is.
-///
-/// # Errors
-/// When the database fails.
 pub async fn park(tx: &mut Tx, key: &RunKey, (why, now): (&str, Timestamp)) -> Result<Option<Destination>, StoreError> {
     let written_by = parked::put_aside(tx, key.run, why).await?.unwrap_or_default();
     tracing::error!(run = %key.run, why, written_by, edition = %*journal::EDITION, "agent_run.parked");
@@ -43,9 +40,6 @@ pub async fn park(tx: &mut Tx, key: &RunKey, (why, now): (&str, Timestamp)) -> R
 }
 
 /// Ends a run that was put aside, because somebody said so.
-///
-/// # Errors
-/// When the database fails.
 pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
     tracing::info!(run = %key.run, "agent_run.written_off");
     let (state, ended_at) = (Status::Failed.as_str(), Some(millis(now)));
@@ -84,9 +78,6 @@ async fn destination(tx: &mut Tx, run: RunId) -> Result<Option<Destination>, Sto
 }
 
 /// A run's fold, or why there is none: its journal cannot be read, or breaks the code that folds it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn fold(tx: &mut Tx, run: RunId) -> Result<Result<Folded, String>, StoreError> {
     match AssertUnwindSafe(journal::load(tx, run)).catch_unwind().await {
         Ok(Ok(folded)) => Ok(Ok(folded)),
@@ -97,9 +88,6 @@ pub async fn fold(tx: &mut Tx, run: RunId) -> Result<Result<Folded, String>, Sto
 }
 
 /// A run's fold; none if there is none here: then the run is put aside.
-///
-/// # Errors
-/// When the database fails.
 pub async fn load_or_park(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<Option<Folded>, StoreError> {
     match fold(tx, key.run).await? {
         Ok(folded) => Ok(Some(folded)),
@@ -111,9 +99,6 @@ pub async fn load_or_park(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<O
 }
 
 /// Changes a run that waits for the lane, as [`journal::change_queued`]; one that cannot be read is put aside.
-///
-/// # Errors
-/// When the database fails.
 pub async fn change_queued(
     tx: &mut Tx,
     key: &RunKey,
@@ -150,9 +135,6 @@ impl Statement for Park {
 
 /// Gives those runs back to their lanes that were put aside and can be read now: at a start, which may be another edition's.
 /// Gives how many.
-///
-/// # Errors
-/// When the database fails.
 pub async fn take_up(store: &Store) -> Result<usize, StoreError> {
     let readable = store.read(Readable).await?;
     for (run, waits) in &readable {

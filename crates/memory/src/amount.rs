@@ -97,9 +97,6 @@ impl Statement for Amount {
 }
 
 /// Whose a scope is, in words.
-///
-/// # Errors
-/// When the database fails.
 pub async fn whose(tx: &mut Tx, scope: Scope) -> Result<String, StoreError> {
     Ok(match scope {
         Scope::House => "the house".to_owned(),

@@ -147,9 +147,6 @@ impl Delivery {
     }
 
     /// At the start, before any run is resumed: what was being sent has an unknown outcome; everything open goes out.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn sweep(&self) -> Result<u64, StoreError> {
         let unknown = self.inner.ports.store.write(Sweep).await?;
         self.inner.streaming.recall().await?;
@@ -162,9 +159,6 @@ impl Delivery {
     }
 
     /// Wakes the workers of every session with something to be said, e.g. after an outage.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn wake_all(&self) -> Result<(), StoreError> {
         for (session, channel) in self.inner.ports.store.read(ListOpen).await? {
             let served = channel.parse::<ChannelKind>();

@@ -47,9 +47,6 @@ pub enum Called {
 
 impl Router {
     /// Commits a call whose signature is good; `delivery` is the caller's id of it.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn called(&self, hook: &Hook, delivery: &str, body: &[u8]) -> Result<Called, StoreError> {
         let owner = Standing::new(&self.terms().access, &hook.conversation, &hook.owner);
         let Some(role) = self.store.read(owner).await? else {

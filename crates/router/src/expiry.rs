@@ -45,9 +45,6 @@ impl Lanes {
     }
 
     /// Lets everything expire that is due, and says how long the next question has; none: none is open.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn expire_due(&self) -> Result<Option<Duration>, StoreError> {
         let now = self.now();
         let Some(next) = self.store().read(NextExpiry).await? else {

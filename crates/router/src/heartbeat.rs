@@ -37,9 +37,6 @@ pub struct Heartbeat {
 
 impl Router {
     /// Enqueues the run of the present slot; false if there is a reason for none.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn beat(&self, heartbeat: &Heartbeat) -> Result<bool, StoreError> {
         let owner = Standing::new(&self.terms().access, &heartbeat.conversation, &heartbeat.owner);
         let Some(role) = self.store.read(owner).await? else {

@@ -160,9 +160,6 @@ impl Lanes {
     }
 
     /// Wakes every lane in which something is due: at the start, and from time to time.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn reconcile(&self) -> Result<usize, StoreError> {
         let due = self.inner.ports().store.read(ListDue { lease: self.inner.lease() }).await?;
         let mut woken = 0;
@@ -194,9 +191,6 @@ impl Lanes {
     }
 
     /// Prolongs the leases of the runs that this process drives.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn heartbeat(&self) -> Result<u64, StoreError> {
         let ports = self.inner.ports();
         ports.store.write(Heartbeat { lease: self.inner.lease() }).await

@@ -37,9 +37,6 @@ pub struct Telling {
 
 impl Router {
     /// Tells every owner. Through a platform that does not hear now nobody is told; gives how many were.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn tell_owners(&self, telling: Telling) -> Result<usize, StoreError> {
         let health = self.delivery.health().into_iter();
         let hears =
@@ -52,9 +49,6 @@ impl Router {
     }
 
     /// Says something in a conversation that nobody has asked for there.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn tell(&self, place: Conversation, (key, text): (String, String)) -> Result<(), StoreError> {
         let session = self.store.write(Say { place, key, text, now: self.clock.now() }).await?;
         self.delivery.wake(session);

@@ -88,9 +88,6 @@ pub(super) async fn become_owner(
 }
 
 /// Lets the stranger in who has this code, and tells them; none: nobody has it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn confirm(
     tx: &mut Tx,
     (code, role): (&Code, Role),

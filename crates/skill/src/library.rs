@@ -172,9 +172,6 @@ impl Library {
     }
 
     /// Records where an installed skill came from, if whoever installed it was ended before that; gives whether that was so.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn record_missing(&self, name: &str, from: &str, now: Timestamp) -> Result<bool, SkillError> {
         let shelf = self.shelf.load_full();
         let is_installed = shelf.skills.get(name).is_some_and(|shelved| matches!(shelved.home, Home::Installed(_)));

@@ -1,4 +1,6 @@
 //! What can go wrong with the database, by what one does about it.
+//!
+//! Every function that gives a [`StoreError`] fails when the database does. One that fails otherwise too says so.
 
 use std::any::Any;
 

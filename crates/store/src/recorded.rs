@@ -43,9 +43,6 @@ pub struct Wanted {
 }
 
 /// The newest runs, newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, wanted: &Wanted) -> Result<Vec<Listed>, StoreError> {
     let runs = sqlx::query_as!(
         Listed,
@@ -85,9 +82,6 @@ pub struct Shown {
 }
 
 /// One run.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<Shown>, StoreError> {
     let shown = sqlx::query_as!(
         Shown,
@@ -101,9 +95,6 @@ pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<Shown>, StoreError> 
 }
 
 /// The runs whose numbers come right before and right after this one, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn nearby(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
     let mut near =
         sqlx::query_scalar!(r#"SELECT id AS "id!: RunId" FROM runs WHERE id < $1 ORDER BY id DESC LIMIT 3"#, run)

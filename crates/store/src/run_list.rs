@@ -62,9 +62,6 @@ pub struct Below {
 }
 
 /// The newest of all.
-///
-/// # Errors
-/// When the database fails.
 pub async fn newest(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs WHERE id < $1 ORDER BY id DESC LIMIT $2"#,
@@ -75,9 +72,6 @@ pub async fn newest(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError>
 }
 
 /// The newest that are not over.
-///
-/// # Errors
-/// When the database fails.
 pub async fn open(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_lane
@@ -89,9 +83,6 @@ pub async fn open(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
 }
 
 /// The newest that ended in one way, which is not the usual one.
-///
-/// # Errors
-/// When the database fails.
 pub async fn ended_so(tx: &mut Tx, state: &str, below: Below) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_ended_so
@@ -105,9 +96,6 @@ pub async fn ended_so(tx: &mut Tx, state: &str, below: Below) -> Result<Vec<RunI
 }
 
 /// The newest of one conversation.
-///
-/// # Errors
-/// When the database fails.
 pub async fn of_session(tx: &mut Tx, session: SessionId, below: Below) -> Result<Vec<RunId>, StoreError> {
     // One index for each group of states: one over all of them could be taken for the lanes' own look at a session.
     let found = sqlx::query_scalar!(
@@ -129,9 +117,6 @@ pub async fn of_session(tx: &mut Tx, session: SessionId, below: Below) -> Result
 }
 
 /// What of these runs is wanted, newest first; at most so many.
-///
-/// # Errors
-/// When the database fails.
 pub async fn pick(tx: &mut Tx, runs: &[RunId], wish: &Wish, limit: i64) -> Result<Vec<Entry>, StoreError> {
     let runs = serde_json::to_string(runs).map_err(|error| StoreError::Database(error.to_string()))?;
     let Wish { channel, states, cost_min, took_min, now } = wish;

@@ -121,9 +121,6 @@ impl From<Opened> for Claimed {
 
 /// Claims a run and loads it. The journal of one that has begun may be long: it is folded when nobody waits for the writer, and
 /// whoever has claimed it is the only one to write it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn take_over(store: &Store, claim: Claim) -> Result<Found, StoreError> {
     let now = claim.lease.now;
     let key = match store.write(claim).await? {

@@ -54,9 +54,6 @@ impl Foreseen {
     }
 
     /// Makes what the run of this message begins with.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn of(
         ports: Arc<Ports>,
         accepted: Accepted,
@@ -75,9 +72,6 @@ impl Foreseen {
     }
 
     /// Makes a run of the message, and has it begin.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn open(
         &self,
         tx: &mut Tx,

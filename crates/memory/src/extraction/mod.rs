@@ -114,18 +114,12 @@ enum Came {
 
 impl Extractor {
     /// Closes the calls that an earlier process left open; to be called once, before the first pass.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn recover(&self) -> Result<usize, StoreError> {
         let close = CloseLost { table: Arc::clone(&self.ports.table), at: self.ports.clock.now() };
         self.ports.store.write(close).await
     }
 
     /// Goes through conversations that are over, as far as that is allowed now.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn pass(&self) -> Result<Pass, StoreError> {
         let mut pass = Pass::default();
         let Some(model) = self.model() else { return Ok(pass) };
@@ -145,9 +139,6 @@ impl Extractor {
 
     /// Looks through the facts of scopes that changed some hours ago, a few at a time; gives how many facts were merged or are
     /// over.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn consolidate(&self) -> Result<usize, StoreError> {
         let at = self.ports.clock.now();
         let mut merged = 0;

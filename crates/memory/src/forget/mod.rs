@@ -241,9 +241,6 @@ impl Statement for Sweep {
 }
 
 /// A run is over, in this transaction: what was put off until now is done.
-///
-/// # Errors
-/// When the database fails.
 pub async fn after(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     cascade::catch_up(tx, Some(run)).await
 }

@@ -195,9 +195,6 @@ impl Memory {
     }
 
     /// What bears on the question, whose meaning is known, or is left out.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn recall_meant(&self, question: &Question, meant: Option<&Meant>) -> Result<Recollection, StoreError> {
         let pool = self.ranked(question, meant).await?;
         let chosen = (fuse::fused(&pool, question.limits.fragments), fuse::raised(&pool));
@@ -206,17 +203,11 @@ impl Memory {
 
     /// What somebody finds who searches: each has one of the words, means the same, or was said on the day. An answer has
     /// use for what stands beside that as well; who wants to see or forget something has not.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn search(&self, question: &Question) -> Result<Recollection, StoreError> {
         Ok(self.search_by_legs(question).await?.0)
     }
 
     /// The same, and how each way of looking ranks what is found.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn search_by_legs(&self, question: &Question) -> Result<(Recollection, Legs), StoreError> {
         let meant = self.meant(question).await;
         let near = self.nearest(question, meant.as_ref()).await?;
@@ -249,9 +240,6 @@ impl Memory {
 
     /// All that may bear on the question, the best first, before anything is left out: for the benchmark, and for those who
     /// want to see why.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn ranked(&self, question: &Question, meant: Option<&Meant>) -> Result<Vec<Candidate>, StoreError> {
         if question.scopes.is_empty() {
             return Ok(Vec::new());

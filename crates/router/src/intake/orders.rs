@@ -64,9 +64,6 @@ pub enum Ordered {
 
 impl Router {
     /// Carries out what an owner orders of a run.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn order(&self, by: Principal, run: RunId, mut order: Order) -> Result<Ordered, StoreError> {
         if let Order::Answer { text, .. } = &mut order {
             self.redactor.clean(text);

@@ -101,9 +101,6 @@ impl Router {
     }
 
     /// Pins something, or takes the pin out; false: it is not there.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn pin(&self, item: Item, pinned: bool) -> Result<bool, StoreError> {
         self.store.write(Pin { item, pinned }).await
     }

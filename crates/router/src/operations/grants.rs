@@ -31,9 +31,6 @@ impl Statement for Revoke {
 
 impl Router {
     /// Takes a grant back at once, also from a run that has begun with it. False: it does not hold any more.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn revoke_grant(&self, id: GrantId) -> Result<bool, StoreError> {
         let revoked = self.store.write(Revoke { id, now: self.clock.now() }).await?;
         if let Some(held) = &revoked {

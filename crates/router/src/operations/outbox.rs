@@ -67,17 +67,11 @@ impl Statement for Settle {
 
 impl Router {
     /// Says something of the outbox now that waits, or was given up.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn retry_delivery(&self, id: OutboxId) -> Result<Settled, StoreError> {
         self.settle(id, true).await
     }
 
     /// Gives up something that waits to be delivered; what comes after it is not held up by it any more.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn abandon_delivery(&self, id: OutboxId) -> Result<Settled, StoreError> {
         self.settle(id, false).await
     }

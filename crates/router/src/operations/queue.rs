@@ -59,9 +59,6 @@ impl Statement for End {
 
 impl Router {
     /// Ends a run: one that waits for its lane is taken back, another stops where it safely can.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn end_run(&self, run: RunId, by: UserId) -> Result<Ended, StoreError> {
         let (ended, open) = self.store.write(End { run, by, at_once: false, now: self.clock.now() }).await?;
         if let Some(open) = &open {

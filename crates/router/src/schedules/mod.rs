@@ -49,9 +49,6 @@ impl Router {
     }
 
     /// Begins everything that is due, unless `stop`, and says how long to sleep then.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn begin_due(&self, stop: &CancellationToken) -> Result<Duration, StoreError> {
         let now = self.clock.now();
         let Looked { next, due, untold } = self.store.read(Look { platforms: self.lanes.platforms(), now }).await?;

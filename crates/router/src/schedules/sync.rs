@@ -35,9 +35,6 @@ pub struct Declared {
 
 impl Router {
     /// Makes the stored schedules of the config those that it declares now.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn sync_schedules(&self, declared: Vec<Declared>) -> Result<(), StoreError> {
         self.store.write(Sync { declared, now: self.clock.now() }).await
     }

@@ -92,9 +92,6 @@ async fn rest(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
 }
 
 /// Whether a run's journal was let go.
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_let_go(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let found = sqlx::query_scalar!(r#"SELECT let_go_at IS NOT NULL AS "gone!: bool" FROM runs WHERE id = $1"#, run);
     Ok(found.fetch_optional(&mut *tx).await?.unwrap_or(false))
