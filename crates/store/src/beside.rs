@@ -6,6 +6,7 @@ use sqlx::{ConnectOptions, Executor, SqliteConnection};
 
 use crate::error::StoreError;
 use crate::reader::Reader;
+use crate::unit::UnitOfWork;
 use crate::{Statement, close, options};
 
 /// A connection that writes. A running Hob waits for it, as for a backup tool.
@@ -29,8 +30,16 @@ impl Beside {
     /// # Errors
     /// When it fails: then nothing of it is in the database.
     pub async fn write<S: Statement>(&mut self, statement: S) -> Result<S::Output, StoreError> {
+        self.write_unit(async |tx| statement.run(tx).await).await
+    }
+
+    /// Runs `unit` in a transaction of its own.
+    ///
+    /// # Errors
+    /// When it fails: then nothing of it is in the database.
+    pub async fn write_unit<T>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
         self.connection.execute("BEGIN IMMEDIATE").await?;
-        let done = statement.run(&mut self.connection).await;
+        let done = Box::pin(unit.begin(&mut self.connection)).await;
         let ended = self.connection.execute(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await;
         let output = done?;
         ended?;

@@ -64,6 +64,7 @@ pub mod summaries;
 pub mod switches;
 pub mod tool_calls;
 pub mod transfer;
+pub mod unit;
 pub mod upkeep;
 pub mod used;
 pub mod users;
@@ -95,6 +96,7 @@ use tokio::sync::Mutex;
 use crate::error::StoreError;
 use crate::footprint::Footprint;
 use crate::readers::Readers;
+use crate::unit::UnitOfWork;
 use crate::writer::{Boundary, Manner, Stepped, Work, Writer};
 
 /// How long a statement waits for somebody else's lock on the file, e.g. a backup tool's.
@@ -168,21 +170,6 @@ pub struct Store {
     pace: Pace,
 }
 
-/// A statement all of whose queries see the same.
-struct AtOnce<S>(S);
-
-#[async_trait]
-impl<S: Statement> Statement for AtOnce<S> {
-    type Output = S::Output;
-
-    async fn run(&self, tx: &mut Tx) -> Result<S::Output, StoreError> {
-        let mut moment = tx.begin().await?;
-        let output = self.0.run(&mut moment).await?;
-        moment.rollback().await?;
-        Ok(output)
-    }
-}
-
 impl Store {
     /// Opens the database file, makes it if there is none, and brings it to this Hob's schema.
     ///
@@ -220,7 +207,8 @@ impl Store {
         manner: Manner,
         within: Duration,
     ) -> Result<Stepped<S::Output>, StoreError> {
-        self.writer.step(statement, manner, within).await
+        let statement = Arc::new(statement);
+        self.step_unit(async move |tx| statement.run(tx).await, manner, within).await
     }
 
     /// How many groups of writes there were: two looks tell whether it is quiet.
@@ -252,12 +240,52 @@ impl Store {
         self.pace.run(work).await
     }
 
+    /// As [`Store::step`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn step_unit<T: Send + 'static>(
+        &self,
+        unit: impl UnitOfWork<T> + 'static,
+        manner: Manner,
+        within: Duration,
+    ) -> Result<Stepped<T>, StoreError> {
+        self.writer.step(unit, manner, within).await
+    }
+
+    /// Commits `unit`, perhaps together with others that are waiting, and gives its output once it is durable.
+    ///
+    /// # Errors
+    /// When it fails, panics or cannot be committed: then nothing of it is in the database.
+    pub async fn write_unit<T: Send + 'static>(&self, unit: impl UnitOfWork<T> + 'static) -> Result<T, StoreError> {
+        self.writer.submit(unit).await
+    }
+
+    /// Runs `unit` on a reading connection.
+    ///
+    /// # Errors
+    /// When it fails, panics, or tries to write.
+    pub async fn read_unit<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+        let work = self.readers.run(unit);
+        let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;
+        caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
+    }
+
+    /// As [`Store::read`], but on the database as it is at one moment, however many queries `unit` makes.
+    ///
+    /// # Errors
+    /// When it fails, panics, or tries to write.
+    pub async fn look_unit<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+        self.read_unit(async move |tx| at_one_moment(tx, unit).await).await
+    }
+
     /// Commits `statement`, perhaps together with others that are waiting, and gives its output once it is durable.
     ///
     /// # Errors
     /// When it fails, panics or cannot be committed: then nothing of it is in the database.
     pub async fn write<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
-        self.writer.submit(statement).await
+        let statement = Arc::new(statement);
+        self.write_unit(async move |tx| statement.run(tx).await).await
     }
 
     /// Runs `statement` on a reading connection.
@@ -265,9 +293,7 @@ impl Store {
     /// # Errors
     /// When it fails, panics, or tries to write.
     pub async fn read<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
-        let work = self.readers.run(&statement);
-        let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;
-        caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
+        self.read_unit(async |tx| statement.run(tx).await).await
     }
 
     /// As [`Store::read`], but on the database as it is at one moment, however many queries `statement` makes.
@@ -275,7 +301,7 @@ impl Store {
     /// # Errors
     /// When it fails, panics, or tries to write.
     pub async fn look<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
-        self.read(AtOnce(statement)).await
+        self.look_unit(async |tx| statement.run(tx).await).await
     }
 
     /// What the writer has done since the start.
@@ -350,23 +376,18 @@ async fn forget_for_good(connection: &mut SqliteConnection) -> Result<(), StoreE
     Ok(())
 }
 
+/// Runs `unit` so that all of its queries see the same.
+pub(crate) async fn at_one_moment<T>(tx: &mut Tx, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+    let mut moment = tx.begin().await?;
+    let output = unit.begin(&mut moment).await?;
+    moment.rollback().await?;
+    Ok(output)
+}
+
 /// The stored form of a time.
 #[must_use]
 pub fn millis(at: Timestamp) -> i64 {
     at.as_millisecond()
-}
-
-/// A statement that checks the whole file.
-#[derive(Debug)]
-pub struct IntegrityCheck;
-
-#[async_trait]
-impl Statement for IntegrityCheck {
-    type Output = String;
-
-    async fn run(&self, tx: &mut Tx) -> Result<String, StoreError> {
-        Ok(sqlx::query_scalar::<_, String>("PRAGMA quick_check").fetch_one(&mut *tx).await?)
-    }
 }
 
 impl Store {

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use sqlx::{ConnectOptions, SqliteConnection};
 
 use crate::error::StoreError;
-use crate::{MIGRATIONS, Statement, options};
+use crate::unit::UnitOfWork;
+use crate::{MIGRATIONS, Statement, at_one_moment, options};
 
 /// A connection that only reads. It takes no lock that the running Hob would notice.
 pub struct Reader {
@@ -37,9 +38,14 @@ impl Reader {
     /// # Errors
     /// When it fails, or tries to write.
     pub async fn read<S: Statement>(&mut self, statement: S) -> Result<S::Output, StoreError> {
-        let mut moment = self.connection.begin().await?;
-        let output = statement.run(&mut moment).await?;
-        moment.rollback().await?;
-        Ok(output)
+        self.read_unit(async |tx| statement.run(tx).await).await
+    }
+
+    /// Runs `unit` on the database as it is at one moment.
+    ///
+    /// # Errors
+    /// When it fails, or tries to write.
+    pub async fn read_unit<T>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+        Box::pin(at_one_moment(&mut self.connection, unit)).await
     }
 }

@@ -14,7 +14,8 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::error::StoreError;
-use crate::{Pace, Statement, Tx, close};
+use crate::unit::UnitOfWork;
+use crate::{Pace, Tx, close};
 use hob_telemetry::measure::{Counter, Histogram};
 use hob_telemetry::tasks;
 
@@ -105,16 +106,16 @@ trait Job: Send {
     fn settle(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-struct Pending<S: Statement> {
-    statement: S,
-    output: Option<S::Output>,
-    reply: oneshot::Sender<Result<S::Output, StoreError>>,
+struct Pending<U, T> {
+    unit: U,
+    output: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
 #[async_trait]
-impl<S: Statement> Job for Pending<S> {
+impl<T: Send, U: UnitOfWork<T>> Job for Pending<U, T> {
     async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
-        self.output = Some(self.statement.run(tx).await?);
+        self.output = Some(self.unit.clone().begin(tx).await?);
         Ok(())
     }
 
@@ -144,14 +145,14 @@ impl Writer {
     }
 
     /// Does it when nobody waits for a commit.
-    pub(super) async fn step<S: Statement>(
+    pub(super) async fn step<T: Send + 'static>(
         &self,
-        statement: S,
+        unit: impl UnitOfWork<T> + 'static,
         manner: Manner,
         within: Duration,
-    ) -> Result<Stepped<S::Output>, StoreError> {
+    ) -> Result<Stepped<T>, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let (job, held) = (Box::new(Pending { statement, output: None, reply }), Arc::<AtomicU64>::default());
+        let (job, held) = (Box::new(Pending { unit, output: None, reply }), Arc::<AtomicU64>::default());
         if self.steps.send(Step { job, manner, within, held: Arc::clone(&held) }).await.is_err() {
             return Err(StoreError::Closed);
         }
@@ -169,9 +170,9 @@ impl Writer {
         self.queue.max_capacity() - self.queue.capacity()
     }
 
-    pub(super) async fn submit<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+    pub(super) async fn submit<T: Send + 'static>(&self, unit: impl UnitOfWork<T> + 'static) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Pending { statement, output: None, reply });
+        let job = Box::new(Pending { unit, output: None, reply });
         if self.queue.send(Order::Work(job)).await.is_err() {
             return Err(StoreError::Closed);
         }
