@@ -54,13 +54,18 @@ impl Statement for OfScopes {
     type Output = Vec<OfScope>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<OfScope>, StoreError> {
-        let mut all = Vec::new();
-        for scope in remembered::scopes(tx).await? {
-            let remembered::Counts { memories, facts, people } = remembered::counts(tx, scope).await?;
-            all.push(OfScope { scope, whose: whose(tx, scope).await?, memories, facts, people });
-        }
-        Ok(all)
+        of_scopes(tx).await
     }
+}
+
+/// Reads how much there is of each scope.
+pub async fn of_scopes(tx: &mut Tx) -> Result<Vec<OfScope>, StoreError> {
+    let mut all = Vec::new();
+    for scope in remembered::scopes(tx).await? {
+        let remembered::Counts { memories, facts, people } = remembered::counts(tx, scope).await?;
+        all.push(OfScope { scope, whose: whose(tx, scope).await?, memories, facts, people });
+    }
+    Ok(all)
 }
 
 /// When the first and the last thing was said that is remembered.
@@ -72,10 +77,15 @@ impl Statement for Span {
     type Output = (Option<Timestamp>, Option<Timestamp>);
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let (oldest, newest) = remembered::span(tx).await?;
-        let at = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or_default();
-        Ok((oldest.map(at), newest.map(at)))
+        span(tx).await
     }
+}
+
+/// When the first and the last thing was said that is remembered.
+pub async fn span(tx: &mut Tx) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
+    let (oldest, newest) = remembered::span(tx).await?;
+    let at = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or_default();
+    Ok((oldest.map(at), newest.map(at)))
 }
 
 /// Reads them all.
@@ -87,13 +97,18 @@ impl Statement for Amount {
     type Output = Amounts;
 
     async fn run(&self, tx: &mut Tx) -> Result<Amounts, StoreError> {
-        let scopes = OfScopes.run(tx).await?;
-        let all: i64 = scopes.iter().map(|of| of.memories).sum();
-        let embedding = remembered::embedding(tx).await?;
-        let embedding = embedding.map(|(model, vectors)| Embedding { model, backlog: (all - vectors).max(0) });
-        let (oldest, newest) = Span.run(tx).await?;
-        Ok(Amounts { scopes, embedding, oldest, newest })
+        amounts(tx).await
     }
+}
+
+/// Reads them all.
+pub async fn amounts(tx: &mut Tx) -> Result<Amounts, StoreError> {
+    let scopes = of_scopes(tx).await?;
+    let all: i64 = scopes.iter().map(|of| of.memories).sum();
+    let embedding = remembered::embedding(tx).await?;
+    let embedding = embedding.map(|(model, vectors)| Embedding { model, backlog: (all - vectors).max(0) });
+    let (oldest, newest) = span(tx).await?;
+    Ok(Amounts { scopes, embedding, oldest, newest })
 }
 
 /// Whose a scope is, in words.

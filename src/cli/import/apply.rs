@@ -17,7 +17,7 @@ use hob_config::data_dir::data_dir;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::redactor::Redactor;
-use hob_memory::transfer::export::Export;
+use hob_memory::transfer::export;
 use hob_memory::transfer::import::Import;
 use hob_memory::transfer::line::{Line, MemoryLine, Whose};
 use hob_skill::archive::Bundle;
@@ -50,7 +50,7 @@ impl Known {
         let mut known = Self { memories: BTreeSet::new(), skills: BTreeSet::new(), people: Vec::new() };
         if database.exists() {
             let speaker = plan.program.name();
-            for line in Reader::open(&database).await?.read(Export).await? {
+            for line in Reader::open(&database).await?.read_unit(export::export).await? {
                 match line {
                     Line::Memory(said) if said.speaker == speaker => drop(known.memories.insert(said.text)),
                     Line::Memory(said) => known.people.extend(said.said_by.map(|who| who.name)),
@@ -207,7 +207,7 @@ async fn remember(database: &std::path::Path, plan: &ImportPlan, known: &Known, 
     });
     let import = Import { lines: lines.collect(), into: Some(scope) };
     let mut beside = Beside::open(database).await?;
-    let imported = beside.write(import).await?;
+    let imported = beside.write_unit(async move |tx| import.run(tx).await).await?;
     beside.close().await;
     match imported {
         Ok(imported) => Ok(imported.memories),

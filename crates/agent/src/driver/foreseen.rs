@@ -100,7 +100,7 @@ impl Foreseen {
             contents: ports.contents.clone(),
             at,
         };
-        let advanced = hob_store::Statement::run(&advance, tx).await?;
+        let advanced = advance.run(tx).await?;
         let begun = BegunAtOnce { ports: Arc::clone(ports), advanced, material: Arc::clone(&self.prepared.material) };
         let (session, with) = (session.clone(), self.with.clone());
         Ok(Opened { key, session, with, accepted: Box::new(accepted), at, begun: Some(begun) })

@@ -58,13 +58,18 @@ impl Statement for LoadAt {
     type Output = Option<Unfolded>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<Unfolded>, StoreError> {
-        let Some(row) = runs::look::lookup(tx, self.run).await? else {
-            return Ok(None);
-        };
-        let upto = journal::last(tx, self.run).await?;
-        let rows = journal::part(tx, self.run, (0, self.at), i64::MAX).await?;
-        Ok(Some(Unfolded { run: self.run, session: row.session, upto, rows }))
+        unfolded(tx, self.run, self.at).await
     }
+}
+
+/// Reads the events of a run up to one of them; none: there is no such run.
+pub async fn unfolded(tx: &mut Tx, run: RunId, at: i64) -> Result<Option<Unfolded>, StoreError> {
+    let Some(row) = runs::look::lookup(tx, run).await? else {
+        return Ok(None);
+    };
+    let upto = journal::last(tx, run).await?;
+    let rows = journal::part(tx, run, (0, at), i64::MAX).await?;
+    Ok(Some(Unfolded { run: run, session: row.session, upto, rows }))
 }
 
 impl Unfolded {
@@ -90,11 +95,17 @@ pub struct LoadRequest(LoadMaterial);
 
 #[async_trait]
 impl Statement for LoadRequest {
-    /// None: it is not kept any more.
     type Output = Option<Material>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<Material>, StoreError> {
-        match self.0.run(tx).await {
+        self.load(tx).await
+    }
+}
+
+impl LoadRequest {
+    /// None: it is not kept any more.
+    pub async fn load(&self, tx: &mut Tx) -> Result<Option<Material>, StoreError> {
+        match self.0.load(tx).await {
             Ok(material) => Ok(Some(material)),
             Err(StoreError::Inconsistent { .. }) => Ok(None),
             Err(error) => Err(error),

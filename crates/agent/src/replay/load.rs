@@ -38,37 +38,42 @@ impl Statement for Load {
     type Output = Found;
 
     async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
-        let Some(shown) = recorded::find(tx, self.run).await? else {
-            return Ok(Found::Nothing { near: recorded::nearby(tx, self.run).await? });
-        };
-        if journals::is_let_go(tx, self.run).await? {
-            return Ok(Found::LetGo);
-        }
-        let (events, broken) = decoded(self.run, &hob_store::journal::list(tx, self.run).await?)?;
-        let system = events.iter().find_map(|timed| match &timed.event {
-            Event::Begun(begun) => Some(begun.context.system.clone()),
-            _ => None,
-        });
-        let system = match system {
-            // Without it a run can still be shown; only what it weighed cannot be told.
-            Some(digest) => blobs::get(tx, &digest.0).await.ok(),
-            None => None,
-        };
-        let recorded::Shown { session, who, state, state_hash, parent } = shown;
-        let agents = agents::children(tx, self.run).await?;
-        Ok(Found::Run(Box::new(Recorded {
-            run: self.run,
-            session,
-            who,
-            state,
-            state_hash,
-            parent,
-            agents,
-            events,
-            broken,
-            system,
-        })))
+        load(tx, self.run).await
     }
+}
+
+/// Reads a run.
+pub async fn load(tx: &mut Tx, run: RunId) -> Result<Found, StoreError> {
+    let Some(shown) = recorded::find(tx, run).await? else {
+        return Ok(Found::Nothing { near: recorded::nearby(tx, run).await? });
+    };
+    if journals::is_let_go(tx, run).await? {
+        return Ok(Found::LetGo);
+    }
+    let (events, broken) = decoded(run, &hob_store::journal::list(tx, run).await?)?;
+    let system = events.iter().find_map(|timed| match &timed.event {
+        Event::Begun(begun) => Some(begun.context.system.clone()),
+        _ => None,
+    });
+    let system = match system {
+        // Without it a run can still be shown; only what it weighed cannot be told.
+        Some(digest) => blobs::get(tx, &digest.0).await.ok(),
+        None => None,
+    };
+    let recorded::Shown { session, who, state, state_hash, parent } = shown;
+    let agents = agents::children(tx, run).await?;
+    Ok(Found::Run(Box::new(Recorded {
+        run: run,
+        session,
+        who,
+        state,
+        state_hash,
+        parent,
+        agents,
+        events,
+        broken,
+        system,
+    })))
 }
 
 /// A journal up to the first row that cannot be read.
@@ -110,14 +115,25 @@ impl Statement for ListRuns {
     type Output = Option<Vec<recorded::Listed>>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let session = match &self.session {
-            None => None,
-            Some(key) => match hob_store::sessions::find_by_key(tx, key).await? {
-                None => return Ok(None),
-                Some(session) => Some(session.id),
-            },
-        };
-        let wanted = recorded::Wanted { session, state: self.state.clone(), limit: self.limit };
-        recorded::list(tx, &wanted).await.map(Some)
+        list_runs(tx, self.session.as_deref(), self.state.as_deref(), self.limit).await
     }
+}
+
+/// The newest runs, at most so many: of the session with this published name, or of all; in this state, or in any. None: there is no
+/// such session.
+pub async fn list_runs(
+    tx: &mut Tx,
+    session: Option<&str>,
+    state: Option<&str>,
+    limit: i64,
+) -> Result<Option<Vec<recorded::Listed>>, StoreError> {
+    let session = match session {
+        None => None,
+        Some(key) => match hob_store::sessions::find_by_key(tx, key).await? {
+            None => return Ok(None),
+            Some(session) => Some(session.id),
+        },
+    };
+    let wanted = recorded::Wanted { session, state: state.map(str::to_owned), limit: limit };
+    recorded::list(tx, &wanted).await.map(Some)
 }

@@ -20,7 +20,7 @@ use crate::recall::fuse::{Candidate, Chosen, Fit};
 use crate::recall::legs::Legs;
 use crate::recall::meaning::Meant;
 use crate::recall::pool::Pool;
-use crate::recall::tell::Tell;
+use crate::recall::tell::tell;
 use crate::recall::words::ByWords;
 use hob_core::domain::ids::{FactId, MemoryId, SessionId};
 use hob_core::domain::memory::{Leg, Scope};
@@ -189,7 +189,7 @@ impl Memory {
         let mut recalled = self.recall_meant(question, meant.as_ref()).await?;
         if question.turn.is_some() && answers::is_asked_for(&question.text) {
             let answers = Answers { question: question.clone(), zone: self.zone.clone() };
-            recalled.answers = self.store.read(answers).await?;
+            recalled.answers = self.store.read_unit(async |tx| answers.find(tx).await).await?;
         }
         Ok(recalled)
     }
@@ -232,9 +232,11 @@ impl Memory {
         (chosen, raised): (Vec<Chosen>, Vec<Chosen>),
         meant: bool,
     ) -> Result<Recollection, StoreError> {
-        let tell = Tell { chosen, raised, scopes: list(&question.scopes), limits: question.limits };
         let means = if meant { Means::WordsAndMeaning } else { Means::Words };
-        let (fragments, salient) = self.store.read(tell).await?;
+        let (fragments, salient) = self
+            .store
+            .read_unit(async |tx| tell(tx, &chosen, &raised, &list(&question.scopes), question.limits).await)
+            .await?;
         Ok(Recollection { fragments, salient, answers: Vec::new(), means })
     }
 
@@ -246,7 +248,8 @@ impl Memory {
         }
         let by_words = ByWords { question: question.clone(), zone: self.zone.clone() };
         // The statement is on its way to the database's thread before this one looks at the signs.
-        let (found, near) = futures::join!(self.store.read(by_words), self.nearest(question, meant));
+        let (found, near) =
+            futures::join!(self.store.read_unit(async |tx| by_words.find(tx).await), self.nearest(question, meant));
         let (found, near) = (found?, near?);
         let pool = Pool { near, meant: meant.cloned(), scopes: list(&question.scopes), zone: self.zone.clone(), found };
         pool.ranked(&self.store).await

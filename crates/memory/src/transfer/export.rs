@@ -25,31 +25,36 @@ impl Statement for Export {
     type Output = Vec<Line>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Line>, StoreError> {
-        let mut names = Names::default();
-        let mut lines = Vec::new();
-        for person in transfer::people(tx).await? {
-            lines.push(Line::Person(names.person(tx, person).await?));
-        }
-        let mut after = MemoryId(0);
-        loop {
-            let page = transfer::memories(tx, after, PAGE).await?;
-            let Some(last) = page.last() else { break };
-            after = last.id;
-            for memory in page {
-                lines.push(Line::Memory(names.memory(tx, memory).await?));
-            }
-        }
-        let mut after = FactId(0);
-        loop {
-            let page = transfer::facts(tx, after, PAGE).await?;
-            let Some(last) = page.last() else { break };
-            after = last.id;
-            for fact in page {
-                lines.push(Line::Fact(names.fact(tx, fact).await?));
-            }
-        }
-        Ok(lines)
+        export(tx).await
     }
+}
+
+/// Everything that is remembered, as lines: people, then what was said, then facts.
+pub async fn export(tx: &mut Tx) -> Result<Vec<Line>, StoreError> {
+    let mut names = Names::default();
+    let mut lines = Vec::new();
+    for person in transfer::people(tx).await? {
+        lines.push(Line::Person(names.person(tx, person).await?));
+    }
+    let mut after = MemoryId(0);
+    loop {
+        let page = transfer::memories(tx, after, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        after = last.id;
+        for memory in page {
+            lines.push(Line::Memory(names.memory(tx, memory).await?));
+        }
+    }
+    let mut after = FactId(0);
+    loop {
+        let page = transfer::facts(tx, after, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        after = last.id;
+        for fact in page {
+            lines.push(Line::Fact(names.fact(tx, fact).await?));
+        }
+    }
+    Ok(lines)
 }
 
 /// The names of rows in a file, each looked up once.

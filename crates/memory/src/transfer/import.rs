@@ -37,12 +37,9 @@ pub struct Imported {
     pub known: usize,
 }
 
-#[async_trait]
-impl Statement for Import {
+impl Import {
     /// What stands in the way: then nothing was brought in.
-    type Output = Result<Imported, Vec<Problem>>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Imported, Vec<Problem>>, StoreError> {
         let (mut scopes, mut problems) = (Vec::new(), Vec::new());
         for (line, content) in &self.lines {
             match self.scope(tx, content).await? {
@@ -66,6 +63,16 @@ impl Statement for Import {
             transfer::set_extracted(tx, episode).await?;
         }
         Ok(Ok(bringing.imported))
+    }
+}
+
+#[async_trait]
+impl Statement for Import {
+    /// What stands in the way: then nothing was brought in.
+    type Output = Result<Imported, Vec<Problem>>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        Self::run(self, tx).await
     }
 }
 
