@@ -53,7 +53,8 @@ use hob_router::pairing::desk::{Offer, Show};
 use hob_store::beside::Beside;
 use hob_store::error::StoreError;
 use hob_store::reader::Reader;
-use hob_store::{Statement, Tx, outbox, recorded};
+use hob_store::run_list::Entry;
+use hob_store::{Statement, Tx, outbox};
 use hob_web::door::PageRole;
 
 /// A question that cannot be answered without a tool, in words that the built-in model knows too.
@@ -470,10 +471,10 @@ impl Statement for Look {
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
         if self.channel == ChannelKind::Email {
-            let wanted = recorded::Wanted { limit: 5, ..recorded::Wanted::default() };
-            let runs = recorded::list(tx, &wanted).await?;
+            let newest = ListRuns { session: None, state: None, limit: 5 };
+            let runs = newest.run(tx).await?.unwrap_or_default();
             let after = self.since.as_millisecond();
-            let is_ours = |run: &&recorded::Listed| run.session.starts_with("email") && run.created_at >= after;
+            let is_ours = |run: &&Entry| run.session.starts_with("email") && run.created_at >= after;
             return Ok(runs.iter().find(is_ours).filter(|run| run.ended_at.is_some()).map(|run| run.who.clone()));
         }
         let shown = Show { now: self.now }.run(tx).await?;

@@ -9,6 +9,7 @@ use crate::replay::{Broken, Recorded, Timed};
 use hob_core::domain::ids::RunId;
 use hob_store::error::StoreError;
 use hob_store::journal::EventRow;
+use hob_store::run_list::{self, Below, Entry, Filter};
 use hob_store::upkeep::journals;
 use hob_store::{Statement, Tx, agents, blobs, recorded};
 
@@ -107,17 +108,20 @@ pub struct ListRuns {
 #[async_trait]
 impl Statement for ListRuns {
     /// None: there is no such session.
-    type Output = Option<Vec<recorded::Listed>>;
+    type Output = Option<Vec<Entry>>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let session = match &self.session {
-            None => None,
-            Some(key) => match hob_store::sessions::find_by_key(tx, key).await? {
-                None => return Ok(None),
-                Some(session) => Some(session.id),
-            },
-        };
-        let wanted = recorded::Wanted { session, state: self.state.clone(), limit: self.limit };
-        recorded::list(tx, &wanted).await.map(Some)
+        let states = self.state.clone().map(|state| vec![state]);
+        let filter = Filter { session: self.session.clone(), states, ..Filter::default() };
+        let (mut runs, mut before) = (Vec::new(), i64::MAX);
+        loop {
+            let limit = self.limit - i64::try_from(runs.len()).unwrap_or(self.limit);
+            let Some(part) = run_list::list(tx, &filter, Below { before, limit }).await? else { return Ok(None) };
+            runs.extend(part.runs);
+            match part.next {
+                Some(next) if i64::try_from(runs.len()).is_ok_and(|count| count < self.limit) => before = next,
+                _ => return Ok(Some(runs)),
+            }
+        }
     }
 }
