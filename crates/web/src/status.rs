@@ -193,15 +193,18 @@ impl Statement for Look {
     async fn run(&self, tx: &mut Tx) -> Result<Books, StoreError> {
         let age = |at: i64| (millis(self.now) - at).max(0) / 1_000;
         let states = runs::look::count_open(tx).await?;
+        let queue = runs::look::queue(tx).await?;
         let mut at_work = Vec::new();
-        let mut queued = None;
         for open in open_runs::list_open(tx).await? {
-            let Some(row) = runs::look::lookup(tx, open.id).await? else { continue };
-            let (session, state, age_secs) = (row.key, row.state, age(row.created_at));
-            if state == "queued" {
-                queued = queued.max(Some(age_secs));
-            } else if at_work.len() < LISTED {
-                at_work.push(RunStatus { run: open.id.0, session, state, age_secs });
+            let row = runs::look::lookup(tx, open.id).await?.filter(|row| row.state != "queued");
+            at_work.extend(row.map(|row| RunStatus {
+                run: open.id.0,
+                session: row.key,
+                state: row.state,
+                age_secs: age(row.created_at),
+            }));
+            if at_work.len() == LISTED {
+                break;
             }
         }
         let waiting = outbox::look::count(tx, self.now - SignedDuration::from_hours(24)).await?;
@@ -220,7 +223,7 @@ impl Statement for Look {
         next.truncate(LISTED);
         Ok(Books {
             runs: states.into_iter().map(|row| (row.state, row.count)).collect(),
-            queue_age_secs: queued,
+            queue_age_secs: queue.oldest.map(age),
             at_work,
             outbox: waiting
                 .into_iter()

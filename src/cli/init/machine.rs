@@ -52,7 +52,8 @@ use hob_router::pairing::desk;
 use hob_store::beside::Beside;
 use hob_store::error::StoreError;
 use hob_store::reader::Reader;
-use hob_store::{Tx, outbox, recorded};
+use hob_store::run_list::Entry;
+use hob_store::{Tx, outbox};
 use hob_web::door::PageRole;
 
 /// A question that cannot be answered without a tool, in words that the built-in model knows too.
@@ -465,10 +466,9 @@ async fn look(
     now: Timestamp,
 ) -> Result<Option<String>, StoreError> {
     if channel == ChannelKind::Email {
-        let wanted = recorded::Wanted { limit: 5, ..recorded::Wanted::default() };
-        let runs = recorded::list(tx, &wanted).await?;
+        let runs = load::list_runs(tx, None, None, 5).await?.unwrap_or_default();
         let after = since.as_millisecond();
-        let is_ours = |run: &&recorded::Listed| run.session.starts_with("email") && run.created_at >= after;
+        let is_ours = |run: &&Entry| run.session.starts_with("email") && run.created_at >= after;
         return Ok(runs.iter().find(is_ours).filter(|run| run.ended_at.is_some()).map(|run| run.who.clone()));
     }
     let shown = desk::show(tx, now).await?;

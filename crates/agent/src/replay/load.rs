@@ -9,6 +9,7 @@ use crate::replay::{Broken, Recorded, Timed};
 use hob_core::domain::ids::RunId;
 use hob_store::error::StoreError;
 use hob_store::journal::EventRow;
+use hob_store::run_list::{self, Below, Entry, Filter};
 use hob_store::upkeep::journals;
 use hob_store::{Statement, Tx, agents, blobs, recorded};
 
@@ -112,7 +113,7 @@ pub struct ListRuns {
 #[async_trait]
 impl Statement for ListRuns {
     /// None: there is no such session.
-    type Output = Option<Vec<recorded::Listed>>;
+    type Output = Option<Vec<Entry>>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
         list_runs(tx, self.session.as_deref(), self.state.as_deref(), self.limit).await
@@ -126,14 +127,17 @@ pub async fn list_runs(
     session: Option<&str>,
     state: Option<&str>,
     limit: i64,
-) -> Result<Option<Vec<recorded::Listed>>, StoreError> {
-    let session = match session {
-        None => None,
-        Some(key) => match hob_store::sessions::find_by_key(tx, key).await? {
-            None => return Ok(None),
-            Some(session) => Some(session.id),
-        },
-    };
-    let wanted = recorded::Wanted { session, state: state.map(str::to_owned), limit: limit };
-    recorded::list(tx, &wanted).await.map(Some)
+) -> Result<Option<Vec<Entry>>, StoreError> {
+    let states = state.map(|state| vec![state.to_owned()]);
+    let filter = Filter { session: session.map(str::to_owned), states, ..Filter::default() };
+    let (mut runs, mut before) = (Vec::new(), i64::MAX);
+    loop {
+        let room = limit - i64::try_from(runs.len()).unwrap_or(limit);
+        let Some(part) = run_list::list(tx, &filter, Below { before, limit: room }).await? else { return Ok(None) };
+        runs.extend(part.runs);
+        match part.next {
+            Some(next) if i64::try_from(runs.len()).is_ok_and(|count| count < limit) => before = next,
+            _ => return Ok(Some(runs)),
+        }
+    }
 }

@@ -31,7 +31,7 @@ use hob_core::domain::ids::RunId;
 use hob_router::failures;
 use hob_store::error::StoreError;
 use hob_store::journal::EventRow;
-use hob_store::run_list::{self, Entry, Wish};
+use hob_store::run_list::{self, Entry};
 use hob_store::{Statement, Tx, agents, runs, sessions, switches};
 
 /// So many events are shown at once.
@@ -102,7 +102,6 @@ pub(crate) struct Cycles {
 /// Reads what stands beside a run's journal.
 struct Beside {
     run: RunId,
-    now: i64,
 }
 
 #[async_trait]
@@ -110,8 +109,7 @@ impl Statement for Beside {
     type Output = Option<(Entry, bool, bool)>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let wish = Wish { now: self.now, ..Wish::default() };
-        let Some(entry) = run_list::pick(tx, &[self.run], &wish, 1).await?.pop() else {
+        let Some(entry) = run_list::find(tx, self.run).await? else {
             return Ok(None);
         };
         let mut paused = false;
@@ -151,8 +149,7 @@ async fn run(
     Path(run): Path<i64>,
     Query(Cycles { from, before }): Query<Cycles>,
 ) -> Result<Json<RunShown>, Refused> {
-    let now = hob_store::millis(served.router.clock.now());
-    let read = served.router.store.read(Beside { run: RunId(run), now });
+    let read = served.router.store.read(Beside { run: RunId(run) });
     let (entry, paused, failed) = read.await?.ok_or(Refused::NotFound("run"))?;
     let entry = RunEntry::from(entry);
     let models = served.router.terms().house.models.labels().map(|(_, label)| label.to_owned()).collect();
