@@ -52,7 +52,7 @@ async fn run(store: &Store, sql: String) {
         sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(tx).await?;
         Ok(())
     };
-    store.write_unit(run).await.unwrap();
+    store.write(run).await.unwrap();
 }
 
 /// Commits until told; gives each delay, sorted.

@@ -74,14 +74,14 @@ async fn write(store: &Store, memories: i64, words: &Arc<Words>) -> Duration {
     for from in (1..=memories).step_by(usize::try_from(BATCH).unwrap()) {
         let through = memories.min(from + BATCH - 1);
         let words = Arc::clone(words);
-        store.write_unit(async move |tx| say(tx, from, through, &words).await).await.unwrap();
+        store.write(async move |tx| say(tx, from, through, &words).await).await.unwrap();
     }
     started.elapsed()
 }
 
 /// Vectors for all of them, and how long it took to write them.
 async fn embed(store: &Store, memories: i64) -> (Arc<Serving>, Duration) {
-    let model = store.write_unit(register).await.unwrap();
+    let model = store.write(register).await.unwrap();
     let mut index = Index::new(DIMENSIONS);
     let mut took = Duration::ZERO;
     for from in (1..=memories).step_by(usize::try_from(BATCH).unwrap()) {
@@ -91,7 +91,7 @@ async fn embed(store: &Store, memories: i64) -> (Arc<Serving>, Duration) {
             index.insert(SCOPE, row.memory.0, &stored.bits());
         }
         let started = Instant::now();
-        store.write_unit(async move |tx| put(tx, model, &rows).await).await.unwrap();
+        store.write(async move |tx| put(tx, model, &rows).await).await.unwrap();
         took += started.elapsed();
     }
     let described = EmbeddingModel { name: "scattered".to_owned(), dimensions: DIMENSIONS, digest: String::new() };

@@ -55,7 +55,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
     let now = SystemClock.now();
     runtime()?.block_on(async {
         let Some(code) = &arguments.code else {
-            let shown = Reader::open(&database).await?.read_unit(async |tx| desk::show(tx, now).await).await?;
+            let shown = Reader::open(&database).await?.read(async |tx| desk::show(tx, now).await).await?;
             let is_running = matches!(DataLock::take(&directory), Err(LockError::Taken { .. }));
             return Ok(show(&render(&shown, is_running))?);
         };
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
             RoleArgument::Owner => Role::Owner,
         };
         let mut beside = Beside::open(&database).await?;
-        let confirmed = beside.write_unit(async move |tx| pairing::confirm(tx, &code, role, now).await).await?;
+        let confirmed = beside.write(async move |tx| pairing::confirm(tx, &code, role, now).await).await?;
         beside.close().await;
         match confirmed {
             Some(confirmed) => Ok(show(&paired(&confirmed.pairing, role))?),

@@ -83,7 +83,7 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
     let runtime = runtime()?;
     let (found, mut opened) = runtime.block_on(async {
         let mut opened = open(named).await?;
-        anyhow::Ok((opened.reader.read_unit(async |tx| load::load(tx, RunId(run)).await).await?, opened))
+        anyhow::Ok((opened.reader.read(async |tx| load::load(tx, RunId(run)).await).await?, opened))
     })?;
     let recorded = match found {
         Found::Run(recorded) => recorded,
@@ -159,11 +159,11 @@ fn priced(what: WhatIf, table: &Table) -> Change {
 async fn material(reader: &mut Reader, recorded: &Recorded, system: Option<String>) -> anyhow::Result<Material> {
     let at = i64::try_from(recorded.events.len()).unwrap_or(i64::MAX);
     let unfolded = reader
-        .read_unit(async |tx| at::unfolded(tx, recorded.run, at).await)
+        .read(async |tx| at::unfolded(tx, recorded.run, at).await)
         .await?
         .context("the run is not there any more")?;
     let wanted = unfolded.fold()?.wants().context("the run has not begun: there is nothing to ask")?;
-    let kept = reader.read(wanted).await?;
+    let kept = reader.read(async |tx| wanted.load(tx).await).await?;
     let kept = kept.context("what the run's requests were made of is not kept any more: there is nothing to ask")?;
     Ok(match system {
         Some(system) => Material { system, ..kept },

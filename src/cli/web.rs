@@ -100,7 +100,7 @@ pub(super) async fn invite(
     now: Timestamp,
 ) -> Result<String, StoreError> {
     let key = new_key(&SystemRng);
-    beside.write_unit(async |tx| login::invite(tx, &key, role, now).await).await?;
+    beside.write(async |tx| login::invite(tx, &key, role, now).await).await?;
     Ok(link(page, &key))
 }
 
@@ -149,13 +149,13 @@ async fn tokens(beside: &mut Beside, command: TokenCommand, now: Timestamp) -> a
             let key = new_key(&SystemRng);
             let (role, hash) = (role(viewer), hash(key.expose()));
             let add = async |tx: &mut Tx| web_door::add_token(tx, (&name, role.as_str()), &hash, now).await;
-            if !beside.write_unit(add).await? {
+            if !beside.write(add).await? {
                 bail!("there is a key called {name:?} already: `hob web token remove {name}` takes it back");
             }
             Ok(format!("{}\nIt is shown only now. Programs send it as `Authorization: Bearer KEY`.\n", key.expose()))
         }
         TokenCommand::List => {
-            let all = beside.write_unit(web_door::tokens).await?;
+            let all = beside.write(web_door::tokens).await?;
             let line = |token: &Token| {
                 let used = token.used_at.and_then(|at| Timestamp::from_millisecond(at).ok());
                 let used = used.map_or_else(|| "never used".to_owned(), |at| format!("last used {at:.0}"));
@@ -165,7 +165,7 @@ async fn tokens(beside: &mut Beside, command: TokenCommand, now: Timestamp) -> a
             Ok(if lines.is_empty() { "There are no keys.\n".to_owned() } else { lines })
         }
         TokenCommand::Remove { name } => {
-            if !beside.write_unit(async |tx| web_door::remove_token(tx, &name).await).await? {
+            if !beside.write(async |tx| web_door::remove_token(tx, &name).await).await? {
                 bail!("there is no key called {name:?}");
             }
             Ok(format!("{name} opens nothing any more.\n"))

@@ -55,7 +55,7 @@ pub(super) async fn prepare(blueprint: &Blueprint, store: &Store) -> Result<Begi
         return Ok(begins);
     }
     let config = &blueprint.config;
-    let owners = store.read_unit(async |tx| owners(tx, &parts::access(config)).await).await?;
+    let owners = store.read(async |tx| owners(tx, &parts::access(config)).await).await?;
     begins.declared = declared(blueprint, &owners)?;
     begins.webhooks = webhooks(config, &owners);
     begins.heartbeat = heartbeat(config, &owners).filter(|_| blueprint.own_channel.is_none());
@@ -137,7 +137,7 @@ pub(super) async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> 
     let is_served = blueprint.own_channel.is_none() && blueprint.config.has_channel();
     let is_wanted = is_served && !router.terms().access.has_owner();
     let first = code.clone();
-    if router.store.write_unit(async move |tx| pairing::desk::begin(tx, &first, is_wanted).await).await? {
+    if router.store.write(async move |tx| pairing::desk::begin(tx, &first, is_wanted).await).await? {
         tracing::info!("Nobody owns this Hob yet. `hob pair` shows what to send to the bot to become its owner.");
         aside::tell(&format!("Send `/pair {}` to the bot to become its owner.", code.shown()));
     }

@@ -137,7 +137,7 @@ async fn sweep_once(store: &Store, drafts: &Drafts, now: Timestamp) {
         Ok(Err(error)) => return tracing::warn!(%error, "drafts cannot be listed; that is tried again"),
         Err(error) => return tracing::error!(%error, "drafts cannot be listed; that is tried again"),
     };
-    let over = match store.read_unit(async |tx| over(tx, &with_drafts).await).await {
+    let over = match store.read(async |tx| over(tx, &with_drafts).await).await {
         Ok(over) => over,
         Err(error) => return tracing::warn!(%error, "it cannot be looked up whose drafts are to go"),
     };
@@ -162,7 +162,7 @@ async fn let_files_go(
     contents: &Contents,
     (now, keep): (Timestamp, SignedDuration),
 ) -> Result<usize, StoreError> {
-    let newest = store.read_unit(newest::message_at).await?;
+    let newest = store.read(newest::message_at).await?;
     if !upkeep::is_plausible(now, newest) {
         tracing::warn!(%now, ?newest, "files.kept: the clock is far ahead of the newest message; no file goes until one comes");
         return Ok(0);
@@ -182,7 +182,7 @@ fn sweep_talk(switches: &Switches, store: &Store, blueprint: &Blueprint) {
     switches.keep("talk", async move {
         loop {
             let now = clock.now();
-            if let Err(error) = store.write_unit(async move |tx| sweep_old_talk(tx, now).await).await {
+            if let Err(error) = store.write(async move |tx| sweep_old_talk(tx, now).await).await {
                 tracing::warn!(%error, "what was overheard cannot be let go; that is tried again");
             }
             if slept(RESULTS_EVERY, &stop).await {
@@ -208,7 +208,7 @@ async fn sweep_forgotten(results: &Results, store: &Store) {
         Ok(runs) => runs,
         Err(error) => return tracing::warn!(%error, "the results of tools cannot be listed"),
     };
-    let gone = match store.read_unit(async |tx| forget::without_record(tx, &runs).await).await {
+    let gone = match store.read(async |tx| forget::without_record(tx, &runs).await).await {
         Ok(gone) => gone,
         Err(error) => return tracing::warn!(%error, "it cannot be looked up whose results are to go"),
     };

@@ -189,7 +189,7 @@ impl Daemon {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
         let (whose, now) = (owner.clone(), blueprint.clock.now());
-        store.write_unit(async move |tx| void_leases(tx, &whose, now).await).await?;
+        store.write(async move |tx| void_leases(tx, &whose, now).await).await?;
         write_off::take_up(store).await?;
         let listener = page::listener(blueprint).await?;
         let page = page::of(blueprint, listener.as_ref());

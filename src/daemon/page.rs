@@ -114,13 +114,13 @@ pub(super) async fn routes(
     let Some(page) = page else { return Ok(None) };
     let door = Door::new(Arc::clone(router), places(listener, &blueprint.config)?);
     let at = address(listener, Some(page), &blueprint.config).unwrap_or_default();
-    if !router.store.read_unit(web_door::owner_entered).await? {
+    if !router.store.read(web_door::owner_entered).await? {
         tracing::info!("Hob's page is at {at}: `hob web` prints a link that logs you in.");
         // A link lets in whoever reads it: it is for a terminal, and for no log.
         if aside::is_watched() {
             let (key, now) = (new_key(&*blueprint.rng), blueprint.clock.now());
             let kept = key.clone();
-            router.store.write_unit(async move |tx| login::invite(tx, &kept, PageRole::Owner, now).await).await?;
+            router.store.write(async move |tx| login::invite(tx, &kept, PageRole::Owner, now).await).await?;
             aside::tell(&format!("{} logs you in, once, within 15 minutes.", link(&at, &key)));
         }
     }

@@ -29,7 +29,7 @@ impl RestWatch {
         loop {
             let mut rested = std::pin::pin!(self.rest.notified());
             rested.as_mut().enable();
-            match self.store.read_unit(async |tx| at_rest(tx, &key).await).await {
+            match self.store.read(async |tx| at_rest(tx, &key).await).await {
                 Ok(true) => return,
                 Ok(false) => rested.await,
                 Err(error) => {

@@ -75,7 +75,7 @@ async fn e5_the_backlog_is_worked_off_whatever_kills_hob() {
     assert!(house.stop().await.success());
     let database = house.path("data/hob.db");
     let store = Store::open(&database, Pace::Threaded).await.unwrap();
-    store.write_unit(async |tx| import(tx, 64).await).await.unwrap();
+    store.write(async |tx| import(tx, 64).await).await.unwrap();
     store.close().await;
 
     house.start().await;

@@ -132,8 +132,7 @@ async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End 
             world.state().calm = true;
         }
         let now_ms = process.router.clock.now().as_millisecond();
-        let seen =
-            process.store.read_unit(async |tx| rest::look_around(tx, now_ms).await).await.expect("the store reads");
+        let seen = process.store.read(async |tx| rest::look_around(tx, now_ms).await).await.expect("the store reads");
         if seen.is_at_rest() {
             return End::AtRest;
         }
@@ -177,7 +176,7 @@ impl Process {
         let store = Store::open(path, Pace::Lockstep(Arc::clone(world) as _)).await?;
         let owner = format!("sim-{}", world.state().process.number);
         let of = owner.clone();
-        store.write_unit(async move |tx| runs::void_leases(tx, &of).await).await?;
+        store.write(async move |tx| runs::void_leases(tx, &of).await).await?;
         write_off::take_up(&store).await?;
         let (tracker, rest) = (TaskTracker::new(), Arc::new(Notify::new()));
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());

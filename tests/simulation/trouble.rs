@@ -14,7 +14,7 @@ use crate::world::World;
 /// Sets one of SQLite's knobs on the writer's own connection.
 async fn set(store: &Store, pragma: &'static str) {
     let set = async move |tx: &mut Tx| Ok(sqlx::query(pragma).execute(tx).await?);
-    store.write_unit(set).await.expect("it is set");
+    store.write(set).await.expect("it is set");
 }
 
 /// Begins what goes wrong, or ends it.

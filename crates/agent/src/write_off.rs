@@ -116,9 +116,9 @@ pub async fn change_queued(
 /// Gives those runs back to their lanes that were put aside and can be read now: at a start, which may be another edition's.
 /// Gives how many.
 pub async fn take_up(store: &Store) -> Result<usize, StoreError> {
-    let readable = store.read_unit(readable).await?;
+    let readable = store.read(readable).await?;
     for (run, waits) in readable.iter().copied() {
-        store.write_unit(async move |tx| parked::take_up(tx, run, waits).await).await?;
+        store.write(async move |tx| parked::take_up(tx, run, waits).await).await?;
         tracing::info!(%run, "agent_run.taken_up: it was put aside, and can be read now");
     }
     Ok(readable.len())

@@ -1,12 +1,11 @@
 //! How much is remembered, scope by scope.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, remembered, sessions, users};
+use hob_store::{Tx, remembered, sessions, users};
 
 /// All that is remembered, in numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,19 +45,6 @@ pub struct Embedding {
 }
 
 /// Reads how much there is of each scope.
-#[derive(Debug, Clone, Copy)]
-pub struct OfScopes;
-
-#[async_trait]
-impl Statement for OfScopes {
-    type Output = Vec<OfScope>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<OfScope>, StoreError> {
-        of_scopes(tx).await
-    }
-}
-
-/// Reads how much there is of each scope.
 pub async fn of_scopes(tx: &mut Tx) -> Result<Vec<OfScope>, StoreError> {
     let mut all = Vec::new();
     for scope in remembered::scopes(tx).await? {
@@ -69,36 +55,10 @@ pub async fn of_scopes(tx: &mut Tx) -> Result<Vec<OfScope>, StoreError> {
 }
 
 /// When the first and the last thing was said that is remembered.
-#[derive(Debug, Clone, Copy)]
-pub struct Span;
-
-#[async_trait]
-impl Statement for Span {
-    type Output = (Option<Timestamp>, Option<Timestamp>);
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        span(tx).await
-    }
-}
-
-/// When the first and the last thing was said that is remembered.
 pub async fn span(tx: &mut Tx) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
     let (oldest, newest) = remembered::span(tx).await?;
     let at = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or_default();
     Ok((oldest.map(at), newest.map(at)))
-}
-
-/// Reads them all.
-#[derive(Debug, Clone, Copy)]
-pub struct Amount;
-
-#[async_trait]
-impl Statement for Amount {
-    type Output = Amounts;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Amounts, StoreError> {
-        amounts(tx).await
-    }
 }
 
 /// Reads them all.

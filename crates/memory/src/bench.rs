@@ -163,8 +163,7 @@ impl Conversation {
         let sessions = sessions(said)?;
         let last = sessions.last().map_or(Date::ZERO, |(day, _)| *day);
         let store = Store::open(file, Pace::Threaded).await?;
-        let names =
-            store.write_unit(async move |tx| write_conversation(tx, &sessions).await).await?.into_iter().collect();
+        let names = store.write(async move |tx| write_conversation(tx, &sessions).await).await?.into_iter().collect();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         if let Some(embedder) = embedder {
             memory.nearby.serve(Some(Arc::new(embed(&store, embedder).await?)));
@@ -209,12 +208,12 @@ fn sessions(conversation: &BTreeMap<String, Value>) -> Result<Sessions, BenchErr
 /// Embeds all that was written.
 async fn embed(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<Serving, BenchError> {
     let model = embedder.model().clone();
-    let model = store.write_unit(async move |tx| register(tx, &model).await).await?;
+    let model = store.write(async move |tx| register(tx, &model).await).await?;
     let dimensions = embedder.model().dimensions;
     let mut index = Index::new(dimensions);
     let mut after = MemoryId(0);
     loop {
-        let passages = store.read_unit(async |tx| passages(tx, after, BATCH).await).await?;
+        let passages = store.read(async |tx| passages(tx, after, BATCH).await).await?;
         let Some(last) = passages.last() else { break };
         after = last.memory;
         let vectors = vectors(embedder.as_ref(), &passages).await?;
@@ -223,7 +222,7 @@ async fn embed(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<Serving, B
                 index.insert(passage.scope, passage.memory.0, &stored.bits());
             }
         }
-        store.write_unit(async move |tx| put_vectors(tx, model, &vectors).await).await?;
+        store.write(async move |tx| put_vectors(tx, model, &vectors).await).await?;
     }
     Ok(Serving::of(Arc::clone(embedder), model, index))
 }

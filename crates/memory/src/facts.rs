@@ -14,7 +14,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -29,7 +28,7 @@ use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
 use hob_store::facts::{Fact, FactRow, Source, Standing};
-use hob_store::{Statement, Tx, facts, memories, millis, users};
+use hob_store::{Tx, facts, memories, millis, users};
 
 /// Where the words of a fact stand in the full-text index.
 const FACT_COLUMNS: &str = "{category key value}";
@@ -91,26 +90,6 @@ pub fn holds_until(value: &str, said_at: Timestamp, zone: &TimeZone) -> Option<T
     let today = said_at.to_zoned(zone.clone()).date();
     let last = until(value, today)?;
     Some(last.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.timestamp())
-}
-
-/// Looks facts up.
-#[derive(Debug, Clone)]
-pub struct SearchFacts {
-    /// Where may be looked.
-    pub scopes: Vec<Scope>,
-    /// In a person's words.
-    pub query: String,
-    /// The most.
-    pub limit: usize,
-}
-
-#[async_trait]
-impl Statement for SearchFacts {
-    type Output = Vec<FactRow>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<FactRow>, StoreError> {
-        search(tx, &self.scopes, &self.query, self.limit).await
-    }
 }
 
 /// Looks facts up.

@@ -66,16 +66,16 @@ pub async fn let_go(
     stop: &CancellationToken,
 ) -> Result<Round, StoreError> {
     let mut round = Round::default();
-    let last = memory.store.read_unit(retention::last).await?.map_or(0, |last| last.0);
+    let last = memory.store.read(retention::last).await?.map_or(0, |last| last.0);
     let mut after = 0;
     while after < last && !stop.is_cancelled() {
         let through = (after + SLICE).min(last);
         let rows = (MemoryId(after), MemoryId(through));
-        let old = memory.store.read_unit(async |tx| retention::slice(tx, rows, retention.before(now)).await).await?;
+        let old = memory.store.read(async |tx| retention::slice(tx, rows, retention.before(now)).await).await?;
         round.old += old.len() as u64;
         let fading: Vec<Candidate> = old.into_iter().filter(|seen| retention.lets_go(seen, now)).collect();
         if !fading.is_empty() {
-            for (scope, gone) in memory.store.write_unit(async move |tx| remove(tx, &fading).await).await? {
+            for (scope, gone) in memory.store.write(async move |tx| remove(tx, &fading).await).await? {
                 memory.nearby.forget(scope, gone);
                 round.let_go += 1;
             }
@@ -172,14 +172,14 @@ mod tests {
             ("the weather was fine", 500, ""),
         ];
         for (text, day, becomes) in said {
-            store.write_unit(async move |tx| add(tx, text, day, becomes).await).await.unwrap();
+            store.write(async move |tx| add(tx, text, day, becomes).await).await.unwrap();
         }
         let stop = CancellationToken::new();
         let idle = let_go(&memory, &POLICY, day(300), &stop).await.unwrap();
         assert_eq!(idle, Round::default(), "nothing is that old");
         let round = let_go(&memory, &POLICY, day(750), &stop).await.unwrap();
         assert_eq!(round, Round { old: 2, let_go: 1 });
-        let (texts, words, episodes) = store.read_unit(texts).await.unwrap();
+        let (texts, words, episodes) = store.read(texts).await.unwrap();
         assert_eq!(texts, ["the weather was bad", "the weather was good", "the weather was fine"]);
         assert_eq!((words, episodes), (3, 3), "nothing is left of it");
         stop.cancel();
@@ -199,17 +199,17 @@ mod tests {
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         for how in ["", "", "pinned", "pinned"] {
-            store.write_unit(async move |tx| add(tx, "what is the weather like", 0, how).await).await.unwrap();
+            store.write(async move |tx| add(tx, "what is the weather like", 0, how).await).await.unwrap();
         }
         let vectors = "UPDATE episodes SET turns = 4 WHERE id = 1;
              UPDATE memories SET episode_id = 1, place = id;
              INSERT INTO embedding_models (id, name, dimensions, digest, through, created_at) VALUES (1, 'm', 3, 'd', 4, 0);
              INSERT INTO vectors (model_id, memory_id, vector) SELECT 1, id, x'01' FROM memories;";
-        assert_eq!(store.write_unit(async move |tx| embedded(tx, vectors).await).await.unwrap(), [1, 2, 3, 4]);
+        assert_eq!(store.write(async move |tx| embedded(tx, vectors).await).await.unwrap(), [1, 2, 3, 4]);
         let round = let_go(&memory, &POLICY, day(1_000), &CancellationToken::new()).await.unwrap();
         assert_eq!(round.let_go, 2);
         assert_eq!(
-            store.write_unit(async |tx| embedded(tx, "SELECT 1").await).await.unwrap(),
+            store.write(async |tx| embedded(tx, "SELECT 1").await).await.unwrap(),
             [4],
             "the third had the second's words in it"
         );
@@ -223,11 +223,11 @@ mod tests {
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let count = 2 * SLICE + 1;
         for _ in 0..count {
-            store.write_unit(async |tx| add(tx, "what is the weather like", 0, "").await).await.unwrap();
+            store.write(async |tx| add(tx, "what is the weather like", 0, "").await).await.unwrap();
         }
         let all = let_go(&memory, &POLICY, day(1_000), &CancellationToken::new()).await.unwrap();
         assert_eq!(all, Round { old: count.unsigned_abs(), let_go: count.unsigned_abs() });
-        assert_eq!(store.read_unit(texts).await.unwrap(), (Vec::new(), 0, 0));
+        assert_eq!(store.read(texts).await.unwrap(), (Vec::new(), 0, 0));
         store.close().await;
     }
 }

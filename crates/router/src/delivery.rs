@@ -147,12 +147,10 @@ impl Delivery {
 
     /// At the start, before any run is resumed: what was being sent has an unknown outcome; everything open goes out.
     pub async fn sweep(&self) -> Result<u64, StoreError> {
-        let unknown = self.inner.ports.store.write_unit(outbox::sweep).await?;
+        let unknown = self.inner.ports.store.write(outbox::sweep).await?;
         self.inner.streaming.recall().await?;
         // They show that they were seen: whoever takes one along is to find it.
-        for (run, destination) in
-            self.inner.ports.store.read_unit(async |tx| records::queued(tx, SEEN_MAX).await).await?
-        {
+        for (run, destination) in self.inner.ports.store.read(async |tx| records::queued(tx, SEEN_MAX).await).await? {
             self.seen(&destination, run);
         }
         self.wake_all().await?;
@@ -161,7 +159,7 @@ impl Delivery {
 
     /// Wakes the workers of every session with something to be said, e.g. after an outage.
     pub async fn wake_all(&self) -> Result<(), StoreError> {
-        for (session, channel) in self.inner.ports.store.read_unit(outbox::look::list_open_sessions).await? {
+        for (session, channel) in self.inner.ports.store.read(outbox::look::list_open_sessions).await? {
             let served = channel.parse::<ChannelKind>();
             if served.is_ok_and(|kind| self.inner.reach.ways().channels.iter().any(|known| known.address().0 == kind)) {
                 self.wake(session);
@@ -296,7 +294,7 @@ impl Inner {
         if waiting.is_empty() {
             return Ok(());
         }
-        let over = self.ports.store.read_unit(async |tx| records::over(tx, &waiting).await).await?;
+        let over = self.ports.store.read(async |tx| records::over(tx, &waiting).await).await?;
         over.into_iter().for_each(|run| self.signs.gone(run));
         Ok(())
     }
@@ -383,7 +381,7 @@ impl Inner {
             let age_max = SignedDuration::try_from(self.reach.ways().limits.age_max).unwrap_or(SignedDuration::MAX);
             turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
             let taken = turn.clone();
-            match self.ports.store.write_unit(async move |tx| taken.take(tx).await).await {
+            match self.ports.store.write(async move |tx| taken.take(tx).await).await {
                 Ok(Turned { next, asked }) => {
                     if let Some(settled) = &turn.settled {
                         log(settled.id, &settled.attempt);

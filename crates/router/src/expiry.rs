@@ -47,7 +47,7 @@ impl Lanes {
     /// Lets everything expire that is due, and says how long the next question has; none: none is open.
     pub async fn expire_due(&self) -> Result<Option<Duration>, StoreError> {
         let now = self.now();
-        let Some(next) = self.store().read_unit(open_runs::next_expiry).await? else {
+        let Some(next) = self.store().read(open_runs::next_expiry).await? else {
             return Ok(None);
         };
         let left = next.saturating_sub(now.as_millisecond());
@@ -57,8 +57,8 @@ impl Lanes {
             return Ok(Some(Duration::from_millis(left).min(LOOK_AGAIN)));
         }
         // A long journal takes long to fold: nobody waits for the writer meanwhile.
-        let seen = Arc::new(self.store().read_unit(async |tx| look_due(tx, now).await).await?);
-        let expired = self.store().write_unit(async move |tx| expire(tx, &seen, now).await).await?;
+        let seen = Arc::new(self.store().read(async |tx| look_due(tx, now).await).await?);
+        let expired = self.store().write(async move |tx| expire(tx, &seen, now).await).await?;
         for run in &expired {
             tracing::info!(run = %run.id, "agent_run.question_expired");
             self.wake_served(run.session, &run.channel);

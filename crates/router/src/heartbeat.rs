@@ -38,11 +38,11 @@ impl Router {
     /// Enqueues the run of the present slot; false if there is a reason for none.
     pub async fn beat(&self, heartbeat: &Heartbeat) -> Result<bool, StoreError> {
         let (access, owner) = (Arc::clone(&self.terms().access), (&heartbeat.conversation, heartbeat.owner.as_str()));
-        let Some(role) = self.store.read_unit(async |tx| members::role_of(tx, &access, owner).await).await? else {
+        let Some(role) = self.store.read(async |tx| members::role_of(tx, &access, owner).await).await? else {
             return Ok(false);
         };
         let (heartbeat, now) = (heartbeat.clone(), self.clock.now());
-        let begun = self.store.write_unit(async move |tx| beat(tx, &heartbeat, role, now).await).await?;
+        let begun = self.store.write(async move |tx| beat(tx, &heartbeat, role, now).await).await?;
         if let Some(session) = begun {
             self.lanes.wake(session);
         }
@@ -68,7 +68,7 @@ async fn beat(tx: &mut Tx, heartbeat: &Heartbeat, role: Role, now: Timestamp) ->
         session: session.id,
         claim: (conversation, &slot),
         due: now,
-        principal: Principal { user, name, role: role, trust: Trust::Trusted },
+        principal: Principal { user, name, role, trust: Trust::Trusted },
         conversation,
         text: prompt.clone(),
         order: Order::Heartbeat,

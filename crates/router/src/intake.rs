@@ -104,13 +104,13 @@ impl Intake for Router {
     }
 
     async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
-        let read = self.store.read_unit(async |tx| cursors::of_account(tx, (channel, account)).await).await;
+        let read = self.store.read(async |tx| cursors::of_account(tx, (channel, account)).await).await;
         read.map_err(|error| IntakeError(error.to_string()))
     }
 
     async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError> {
         let account = account.to_owned();
-        let written = self.store.write_unit(async move |tx| cursors::advance(tx, (channel, &account), &cursor).await);
+        let written = self.store.write(async move |tx| cursors::advance(tx, (channel, &account), &cursor).await);
         written.await.map_err(|error| IntakeError(error.to_string()))
     }
 
@@ -151,7 +151,7 @@ impl Router {
         let mut taken = self.write(&take).await?;
         if let Some(look) = taken.looks.take() {
             // To fold a long journal takes long: not while the writer is held.
-            let seen = self.store.read_unit(async |tx| look.look(tx).await).await?;
+            let seen = self.store.read(async |tx| look.look(tx).await).await?;
             take.seen.get_or_init(|| seen);
             taken = self.write(&take).await?;
         }
@@ -199,7 +199,7 @@ impl Router {
         if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
             return Ok((None, Vec::new()));
         }
-        let known = self.store.read_unit(async |tx| door::look(tx, &terms.access, inbound).await).await?;
+        let known = self.store.read(async |tx| door::look(tx, &terms.access, inbound).await).await?;
         let Some(role) = known.role.filter(|_| door::fate_of(inbound, &known) == Fate::Heard) else {
             return Ok((None, Vec::new()));
         };
@@ -218,7 +218,7 @@ impl Router {
     ) -> Result<Vec<Came>, StoreError> {
         let is_new = matches!(inbound.happening, Happening::Posted { .. }) && !inbound.attachments.is_empty();
         let (place, id) = (&inbound.conversation, &inbound.external_id);
-        if !is_new || self.store.read_unit(async |tx| inbound::is_claimed(tx, place, id).await).await? {
+        if !is_new || self.store.read(async |tx| inbound::is_claimed(tx, place, id).await).await? {
             return Ok(Vec::new());
         }
         let ear = Ear {

@@ -162,7 +162,7 @@ impl Lanes {
     pub async fn reconcile(&self) -> Result<usize, StoreError> {
         let lease = self.inner.lease();
         let due = async |tx: &mut Tx| runs::look::list_due(tx, &lease.owner, lease.now).await;
-        let due = self.inner.ports().store.read_unit(due).await?;
+        let due = self.inner.ports().store.read(due).await?;
         let mut woken = 0;
         for lane in due {
             // A lane with a worker is being looked after.
@@ -180,13 +180,13 @@ impl Lanes {
     async fn go_on_forgetting(&self) -> Result<(), StoreError> {
         let ports = self.inner.ports();
         let (store, memory) = (&ports.store, &ports.memory);
-        let (scopes, waits) = store.read_unit(forget::unfinished).await?;
+        let (scopes, waits) = store.read(forget::unfinished).await?;
         for scope in scopes {
             // The rest waits for the next round: runs that are due do not wait for it.
             forget::some_of(memory, scope, SLICES_PER_ROUND).await?;
         }
         if waits {
-            store.write_unit(forget::sweep).await?;
+            store.write(forget::sweep).await?;
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Lanes {
     pub async fn heartbeat(&self) -> Result<u64, StoreError> {
         let ports = self.inner.ports();
         let lease = self.inner.lease();
-        ports.store.write_unit(async move |tx| runs::heartbeat(tx, &lease).await).await
+        ports.store.write(async move |tx| runs::heartbeat(tx, &lease).await).await
     }
 }
 
@@ -320,7 +320,7 @@ impl Inner {
     async fn bury(self: &Arc<Self>, key: RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
         let buried = async {
             let ports = self.ports();
-            let claimed = ports.store.read_unit(async |tx| reload(tx, &key).await).await?;
+            let claimed = ports.store.read(async |tx| reload(tx, &key).await).await?;
             bury(ports, self.line(signal), claimed, message).await
         };
         match buried.await {
@@ -334,7 +334,7 @@ impl Inner {
         tracing::error!(run = %key.run, %error, "agent_run.failed");
         let (ports, session, run) = (self.ports(), key.session, key.run);
         let (why, now) = (error.to_string(), ports.clock.now());
-        if let Some(place) = ports.store.write_unit(async move |tx| park(tx, &key, &why, now).await).await? {
+        if let Some(place) = ports.store.write(async move |tx| park(tx, &key, &why, now).await).await? {
             ports.watcher.progress(&place, run, Progress::Idle(Ended::Suspended));
         }
         ports.meters.runs.of(&["parked"]).inc();
@@ -353,7 +353,7 @@ impl Inner {
     async fn give_back(&self, key: &RunKey, error: StoreError) -> Result<(), StoreError> {
         let ports = self.ports();
         let (run, owner) = (key.run, ports.owner.clone());
-        if let Err(second) = ports.store.write_unit(async move |tx| runs::release(tx, run, &owner).await).await {
+        if let Err(second) = ports.store.write(async move |tx| runs::release(tx, run, &owner).await).await {
             tracing::warn!(error = %second, run = %key.run, "the run's lease could not be given back; it runs out by itself");
         }
         Err(error)

@@ -33,7 +33,7 @@ impl Router {
     pub(super) async fn goes_on(&self, place: Conversation, chat: &str) -> Result<(), StoreError> {
         let moved = Moved { place, chat: chat.to_owned() };
         let (key, new) = moved.keys();
-        if self.store.write_unit(async move |tx| moved.run(tx).await).await? {
+        if self.store.write(async move |tx| moved.run(tx).await).await? {
             tracing::info!(was = key, session = new, "session.moved: the platform gave its chat another id");
         }
         Ok(())
@@ -59,7 +59,7 @@ mod tests {
             let ask = async move |tx: &mut Tx| -> Result<Vec<String>, StoreError> {
                 Ok(sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_all(tx).await?)
             };
-            store.write_unit(ask).await.unwrap()
+            store.write(ask).await.unwrap()
         };
         ask("INSERT INTO users (name, role, created_at) VALUES ('Ada', 'user', 1) RETURNING ''").await;
         ask("INSERT INTO sessions (key, channel, created_at) VALUES ('-77', 'telegram', 1) RETURNING ''").await;
@@ -81,7 +81,7 @@ mod tests {
         };
         let moved = async |from: &str, to: &str| {
             let moved = Moved { place: place(from), chat: to.to_owned() };
-            store.write_unit(async move |tx| moved.run(tx).await).await
+            store.write(async move |tx| moved.run(tx).await).await
         };
         assert!(moved("-77", "-10077").await.unwrap());
         assert!(!moved("-77", "-10077").await.unwrap(), "both chats tell");

@@ -43,7 +43,7 @@ impl Router {
         let reach = hears.map(|(kind, account, _)| (kind, account)).collect();
         let access = Arc::clone(&self.terms().access);
         let now = self.clock.now();
-        let told = self.store.write_unit(async move |tx| tell(tx, &access, &telling, &reach, now).await).await?;
+        let told = self.store.write(async move |tx| tell(tx, &access, &telling, &reach, now).await).await?;
         told.iter().for_each(|session| self.delivery.wake(*session));
         Ok(told.len())
     }
@@ -51,7 +51,7 @@ impl Router {
     /// Says something in a conversation that nobody has asked for there.
     pub async fn tell(&self, place: Conversation, (key, text): (String, String)) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let session = self.store.write_unit(async move |tx| say(tx, &place, &key, &text, now).await).await?;
+        let session = self.store.write(async move |tx| say(tx, &place, &key, &text, now).await).await?;
         self.delivery.wake(session);
         Ok(())
     }

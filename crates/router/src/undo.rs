@@ -36,7 +36,7 @@ impl Router {
         };
         let user = last.user();
         // Whoever is not known any more is nobody's to protect but an owner's.
-        let role = self.store.read_unit(async |tx| role_of(tx, user).await).await?.unwrap_or(Role::Owner);
+        let role = self.store.read(async |tx| role_of(tx, user).await).await?.unwrap_or(Role::Owner);
         if !order.principal.may_act_for(user, role) {
             return Ok(texts::NOT_YOURS.to_owned());
         }

@@ -142,7 +142,7 @@ impl Ear<'_> {
     async fn on_record(&self, begin: &Begin, ask: impl AsyncFnOnce() -> Result<Heard, Deaf>) -> Result<Heard, Deaf> {
         let failed = |error: StoreError| Deaf::unsent(format!("the database failed: {error}"));
         let begin = begin.clone();
-        let call = match self.store.write_unit(async move |tx| begin.run(tx).await).await.map_err(failed)? {
+        let call = match self.store.write(async move |tx| begin.run(tx).await).await.map_err(failed)? {
             Begun::Call(call) => call,
             Begun::Heard(heard) => return Ok(heard),
             Begun::TakenIn => return Err(Deaf::unsent("its message was taken in before".to_owned())),
@@ -168,7 +168,7 @@ impl Ear<'_> {
             Err(_) => End::Failed,
         };
         let now = self.now;
-        if let Err(error) = self.store.write_unit(async move |tx| recordings::end(tx, call, &end, now).await).await {
+        if let Err(error) = self.store.write(async move |tx| recordings::end(tx, call, &end, now).await).await {
             // It stays set aside, and counts as lost at the next start.
             tracing::warn!(%error, "what a recording cost could not be stored");
         }

@@ -116,7 +116,7 @@ impl Library {
         if shelf.skills.values().all(|shelved| !matches!(shelved.home, Home::Installed(_))) {
             return Ok(Vec::new());
         }
-        self.store.read_unit(skills::list).await
+        self.store.read(skills::list).await
     }
 
     /// All skills, by these records.
@@ -168,7 +168,7 @@ impl Library {
         let (shelved, _) = self.installed(name).await?;
         let digest = shelved.found.digest.clone();
         let (name, said) = (name.to_owned(), said);
-        self.store.write_unit(async move |tx| record(tx, &name, &digest, &said, now).await).await.map_err(stored)
+        self.store.write(async move |tx| record(tx, &name, &digest, &said, now).await).await.map_err(stored)
     }
 
     /// Records where an installed skill came from, if whoever installed it was ended before that; gives whether that was so.
@@ -290,7 +290,7 @@ impl SkillBook for Library {
         let (_, place) = self.installed(name).await?;
         // Without its record it is inert, whatever becomes of its files.
         let name = name.to_owned();
-        self.store.write_unit(async move |tx| skills::remove(tx, &name).await).await.map_err(stored)?;
+        self.store.write(async move |tx| skills::remove(tx, &name).await).await.map_err(stored)?;
         install::remove(&place).map_err(|error| SkillError::Files(format!("{}: {error}", place.display())))?;
         self.reload();
         Ok(())
@@ -307,7 +307,7 @@ impl Library {
     /// # Errors
     /// When nothing is, or it cannot be written.
     pub async fn draft_for(&self, user: Option<UserId>, now: Timestamp) -> Result<String, SkillError> {
-        let procedure = self.store.read_unit(async |tx| offered(tx, user, now).await).await.map_err(stored)?;
+        let procedure = self.store.read(async |tx| offered(tx, user, now).await).await.map_err(stored)?;
         let (offer, runs) = procedure.ok_or(SkillError::NothingToDraft)?;
         let runs: Vec<_> = runs.iter().filter_map(|rows| draft::steps(rows)).collect();
         let clean = |text: &str| redact(&self.redactor.redact(text));
@@ -322,7 +322,7 @@ impl Library {
         let file = place.join(SKILL_FILE);
         install::write(&file, text.as_bytes(), false)
             .map_err(|error| SkillError::Files(format!("{} cannot be written: {error}", file.display())))?;
-        self.store.write_unit(async move |tx| skills::drafted(tx, &offer, now).await).await.map_err(stored)?;
+        self.store.write(async move |tx| skills::drafted(tx, &offer, now).await).await.map_err(stored)?;
         Ok(place.display().to_string())
     }
 }

@@ -177,7 +177,7 @@ impl Contents {
         let mut deleted = 0;
         for slice in names.chunks(SLICE) {
             let hashes: Vec<String> = slice.iter().filter(|name| name.len() == 64).cloned().collect();
-            let mut gone = store.read_unit(async |tx| files::orphans(tx, &hashes).await).await?;
+            let mut gone = store.read(async |tx| files::orphans(tx, &hashes).await).await?;
             // What was being written when a process died.
             gone.extend(slice.iter().filter(|name| name.len() != 64).cloned());
             let this = self.clone();

@@ -85,7 +85,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures::FutureExt;
 use jiff::Timestamp;
 use sqlx::migrate::{Migrate, Migrator};
@@ -119,33 +118,13 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 /// A connection within a transaction.
 pub type Tx = SqliteConnection;
 
-/// A named piece of work on the database: a struct with its arguments, so that it can be run again.
-#[async_trait]
-pub trait Statement: Send + Sync + 'static {
-    /// What it gives back.
-    type Output: Send + 'static;
-
-    /// Does it. May be called more than once, each time on a database that has seen nothing of it.
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError>;
-}
-
-/// One that is kept, to be run again later.
-#[async_trait]
-impl<S: Statement> Statement for Arc<S> {
-    type Output = S::Output;
-
-    async fn run(&self, tx: &mut Tx) -> Result<S::Output, StoreError> {
-        S::run(self, tx).await
-    }
-}
-
-/// How statements and the rest of the program share time.
+/// How units of work and the rest of the program share time.
 #[derive(Clone, Default)]
 pub enum Pace {
     /// SQLite works on its own threads.
     #[default]
     Threaded,
-    /// The caller's thread stands still until a statement is done, and `Boundary` sees every commit: for simulations.
+    /// The caller's thread stands still until a unit of work is done, and `Boundary` sees every commit: for simulations.
     Lockstep(Arc<dyn Boundary>),
 }
 
@@ -196,21 +175,6 @@ impl Store {
         Ok(Self { writer, readers, folder, path: Arc::from(path), pace })
     }
 
-    /// Does a step of upkeep once nobody waits for a commit: it ends within so long, or has done nothing
-    /// ([`StoreError::Overlong`]).
-    ///
-    /// # Errors
-    /// When it fails.
-    pub async fn step<S: Statement>(
-        &self,
-        statement: S,
-        manner: Manner,
-        within: Duration,
-    ) -> Result<Stepped<S::Output>, StoreError> {
-        let statement = Arc::new(statement);
-        self.step_unit(async move |tx| statement.run(tx).await, manner, within).await
-    }
-
     /// How many groups of writes there were: two looks tell whether it is quiet.
     #[must_use]
     pub fn groups(&self) -> u64 {
@@ -240,11 +204,12 @@ impl Store {
         self.pace.run(work).await
     }
 
-    /// As [`Store::step`].
+    /// Does a step of upkeep once nobody waits for a commit: it ends within so long, or has done nothing
+    /// ([`StoreError::Overlong`]).
     ///
     /// # Errors
-    /// As there.
-    pub async fn step_unit<T: Send + 'static>(
+    /// When it fails.
+    pub async fn step<T: Send + 'static>(
         &self,
         unit: impl UnitOfWork<T> + 'static,
         manner: Manner,
@@ -257,7 +222,7 @@ impl Store {
     ///
     /// # Errors
     /// When it fails, panics or cannot be committed: then nothing of it is in the database.
-    pub async fn write_unit<T: Send + 'static>(&self, unit: impl UnitOfWork<T> + 'static) -> Result<T, StoreError> {
+    pub async fn write<T: Send + 'static>(&self, unit: impl UnitOfWork<T> + 'static) -> Result<T, StoreError> {
         self.writer.submit(unit).await
     }
 
@@ -265,7 +230,7 @@ impl Store {
     ///
     /// # Errors
     /// When it fails, panics, or tries to write.
-    pub async fn read_unit<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+    pub async fn read<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
         let work = self.readers.run(unit);
         let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;
         caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
@@ -275,33 +240,8 @@ impl Store {
     ///
     /// # Errors
     /// When it fails, panics, or tries to write.
-    pub async fn look_unit<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
-        self.read_unit(async move |tx| at_one_moment(tx, unit).await).await
-    }
-
-    /// Commits `statement`, perhaps together with others that are waiting, and gives its output once it is durable.
-    ///
-    /// # Errors
-    /// When it fails, panics or cannot be committed: then nothing of it is in the database.
-    pub async fn write<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
-        let statement = Arc::new(statement);
-        self.write_unit(async move |tx| statement.run(tx).await).await
-    }
-
-    /// Runs `statement` on a reading connection.
-    ///
-    /// # Errors
-    /// When it fails, panics, or tries to write.
-    pub async fn read<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
-        self.read_unit(async |tx| statement.run(tx).await).await
-    }
-
-    /// As [`Store::read`], but on the database as it is at one moment, however many queries `statement` makes.
-    ///
-    /// # Errors
-    /// When it fails, panics, or tries to write.
-    pub async fn look<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
-        self.look_unit(async |tx| statement.run(tx).await).await
+    pub async fn look<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+        self.read(async move |tx| at_one_moment(tx, unit).await).await
     }
 
     /// What the writer has done since the start.
@@ -310,7 +250,7 @@ impl Store {
         self.writer.done()
     }
 
-    /// How many statements wait for the writer.
+    /// How many units of work wait for the writer.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.writer.waiting()

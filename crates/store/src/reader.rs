@@ -6,7 +6,7 @@ use sqlx::{ConnectOptions, SqliteConnection};
 
 use crate::error::StoreError;
 use crate::unit::UnitOfWork;
-use crate::{MIGRATIONS, Statement, at_one_moment, options};
+use crate::{MIGRATIONS, at_one_moment, options};
 
 /// A connection that only reads. It takes no lock that the running Hob would notice.
 pub struct Reader {
@@ -33,19 +33,11 @@ impl Reader {
         }
     }
 
-    /// Runs `statement` on the database as it is at one moment.
-    ///
-    /// # Errors
-    /// When it fails, or tries to write.
-    pub async fn read<S: Statement>(&mut self, statement: S) -> Result<S::Output, StoreError> {
-        self.read_unit(async |tx| statement.run(tx).await).await
-    }
-
     /// Runs `unit` on the database as it is at one moment.
     ///
     /// # Errors
     /// When it fails, or tries to write.
-    pub async fn read_unit<T>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+    pub async fn read<T>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
         Box::pin(at_one_moment(&mut self.connection, unit)).await
     }
 }

@@ -19,9 +19,9 @@ use crate::{Pace, Tx, close};
 use hob_telemetry::measure::{Counter, Histogram};
 use hob_telemetry::tasks;
 
-/// The most statements in one transaction.
+/// The most units of work in one transaction.
 const GROUP_MAX: usize = 256;
-/// The most statements waiting; a submitter then waits for room.
+/// The most units of work waiting; a submitter then waits for room.
 const QUEUE_MAX: usize = 4_096;
 
 /// The most steps of upkeep waiting.
@@ -89,7 +89,7 @@ struct Step {
 /// What the writer has done since it started.
 #[derive(Debug)]
 pub struct Work {
-    /// Statements that were tried.
+    /// Units of work that were tried.
     pub statements: Counter,
     /// How long the transactions took, from their beginning to their being durable.
     pub commits: Histogram,
@@ -165,7 +165,7 @@ impl Writer {
         &self.work
     }
 
-    /// How many statements wait.
+    /// How many units of work wait.
     pub(super) fn waiting(&self) -> usize {
         self.queue.max_capacity() - self.queue.capacity()
     }
@@ -293,11 +293,11 @@ impl Desk {
         match self.transact(&mut jobs).await {
             Ok(()) => settle(jobs, &Ok(())),
             Err(Failure::Job(error)) if jobs.len() > 1 => {
-                tracing::debug!(%error, jobs = jobs.len(), "a group failed: each statement is tried alone");
+                tracing::debug!(%error, jobs = jobs.len(), "a group failed: each unit of work is tried alone");
                 self.each_alone(jobs).await;
             }
             Err(Failure::Panic { at, error }) => {
-                tracing::error!(%error, jobs = jobs.len(), "a statement panicked: the others are tried alone");
+                tracing::error!(%error, jobs = jobs.len(), "a unit of work panicked: the others are tried alone");
                 // It is not tried again: it would panic again.
                 settle(vec![jobs.remove(at)], &Err(error));
                 self.each_alone(jobs).await;

@@ -121,7 +121,7 @@ async fn say(tx: &mut Tx, actor: &Actor, text: &str) -> Result<(), StoreError> {
         speaker: &principal.name,
         user: Some(principal.user),
         message: None,
-        text: text,
+        text,
         asked: None,
         origin: principal.role.as_str(),
         importance: 0.5,
@@ -158,7 +158,7 @@ impl House {
               disposition, sent_at, received_at) VALUES (1, 1, 1, 'terminal', 'local', '1', '1', 'hi', 0, 'run', 0, 0);
             INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (1, 1, 1, 1, 'running', 0);";
         store
-            .write_unit(async move |tx| {
+            .write(async move |tx| {
                 sqlx::raw_sql(rows).execute(&mut *tx).await?;
                 Ok(())
             })
@@ -197,7 +197,7 @@ impl House {
         match *act {
             Act::Say => {
                 let text = format!("the gate is {word}");
-                self.memory.store.write_unit(async move |tx| say(tx, &actor, &text).await).await.unwrap();
+                self.memory.store.write(async move |tx| say(tx, &actor, &text).await).await.unwrap();
             }
             Act::Remember { key, everyone } => {
                 let fact = json!({ "category": "home", "key": KEYS[key], "value": word, "for": audience(everyone) });
@@ -243,7 +243,7 @@ impl House {
         }
         let (scopes, now): (_, Timestamp) = (visible(&reader.principal(), reader.place()), NOW.parse().unwrap());
         let relevant = async |tx: &mut Tx| facts::relevant(tx, &scopes, "gate shed job", 100, now).await;
-        let relevant = self.memory.store.read_unit(relevant).await.unwrap();
+        let relevant = self.memory.store.read(relevant).await.unwrap();
         format!("{shown}{relevant:?}")
     }
 }
@@ -281,9 +281,9 @@ proptest! {
             let mut words: Vec<(String, Actor, Whose)> = Vec::new();
             for (number, (actor, act)) in acts.iter().enumerate() {
                 let word = format!("word{}x", number + 100);
-                let before = house.memory.store.read_unit(kept).await.unwrap();
+                let before = house.memory.store.read(kept).await.unwrap();
                 house.act(*actor, act, &word).await;
-                let after = house.memory.store.read_unit(kept).await.unwrap();
+                let after = house.memory.store.read(kept).await.unwrap();
                 for (gone, by, whose) in words.iter().filter(|(old, ..)| before.contains(old) && !after.contains(old)) {
                     // What one is to those who know of them is put anew by whoever may.
                     let is_new = matches!(act, Act::Meet { .. } | Act::Merge { .. });
@@ -312,7 +312,7 @@ async fn n8_who_forgets_what_they_told_takes_nobody_elses_values_along() {
     let house = House::new().await;
     let ada = Actor { user: 1, role: Role::User, trust: Trust::Trusted, hall: Some(HALLS[0]) };
     let bo = Actor { user: 2, ..ada };
-    let kept = async || house.memory.store.read_unit(kept).await.unwrap();
+    let kept = async || house.memory.store.read(kept).await.unwrap();
     for (actor, word) in [(ada, "green"), (bo, "red"), (bo, "blue")] {
         house.act(actor, &Act::Remember { key: 0, everyone: false }, word).await;
     }

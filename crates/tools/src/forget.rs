@@ -55,11 +55,8 @@ impl ForgetTool {
 
     async fn list(&self, invocation: &Invocation, query: String) -> Result<Outcome, StoreError> {
         let (scopes, now) = (visible(&invocation.principal, invocation.place), invocation.now);
-        let facts = self
-            .memory
-            .store
-            .read_unit(async |tx| looked_up::matching_facts(tx, &scopes, &query, LIMIT, now).await)
-            .await?;
+        let facts =
+            self.memory.store.read(async |tx| looked_up::matching_facts(tx, &scopes, &query, LIMIT, now).await).await?;
         let limits = RecallLimits { fragments: LIMIT, tokens: TOKENS, ..self.memory.limits };
         let said = self.memory.recall(&Question { text: query, scopes, turn: None, window: None, limits, now }).await?;
         let show = |item: Item, text: &str, at: Timestamp| {
@@ -88,7 +85,7 @@ impl ForgetTool {
         let (caller, place) = (invocation.principal, invocation.place);
         let names = |items: &[Item]| items.iter().map(Item::to_string).collect::<Vec<_>>().join(", ");
         let forget = ForgetListed { items: items.clone(), caller, place };
-        let done = self.memory.store.write_unit(async move |tx| forget.run(tx).await).await?;
+        let done = self.memory.store.write(async move |tx| forget.run(tx).await).await?;
         Ok(match done {
             ListedForgotten::Refused(others) => Outcome::Error(format!(
                 "Nothing was forgotten: {} was told by others, and only they, an admin or an owner may have it forgotten; \

@@ -160,7 +160,7 @@ impl ManagePeople {
             Audience::Me => visible(&invocation.principal, invocation.place),
             Audience::Everyone => vec![call.whose.scope],
         };
-        let found = self.store.read_unit(async |tx| LookUp { scopes, who, now: invocation.now }.run(tx).await).await;
+        let found = self.store.read(async |tx| LookUp { scopes, who, now: invocation.now }.run(tx).await).await;
         found.map_err(failed)?.map_err(refused)
     }
 
@@ -168,7 +168,7 @@ impl ManagePeople {
         &self,
         unit: impl UnitOfWork<Result<T, PeopleError>> + 'static,
     ) -> Result<T, Outcome> {
-        self.store.write_unit(unit).await.map_err(failed)?.map_err(refused)
+        self.store.write(unit).await.map_err(failed)?.map_err(refused)
     }
 
     async fn save(&self, invocation: &Invocation, call: &Call, adds: bool) -> Result<String, Outcome> {
@@ -218,7 +218,7 @@ impl ManagePeople {
     async fn remove(&self, call: &Call) -> Result<String, Outcome> {
         let name = call.name()?;
         let remove = Remove { whose: call.whose.clone(), name };
-        match self.store.write_unit(async move |tx| remove.run(tx).await).await.map_err(failed)? {
+        match self.store.write(async move |tx| remove.run(tx).await).await.map_err(failed)? {
             Ok(person) => Ok(format!("Removed, with all that was known: {}.", person.name)),
             // It may have been done before a crash.
             Err(PeopleError::Unknown { name, near }) if near.is_empty() => {

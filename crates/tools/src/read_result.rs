@@ -71,7 +71,7 @@ impl Tool for ReadResult {
                 excerpt(&arguments.id)
             ));
         };
-        let taint = match self.store.read_unit(async |tx| belong_together(tx, invocation.run, id.run).await).await {
+        let taint = match self.store.read(async |tx| belong_together(tx, invocation.run, id.run).await).await {
             Ok(Some(taint)) => taint,
             // Whether somebody else has such a result is theirs alone to know.
             Ok(None) => return Outcome::Error(unknown(&id)),

@@ -98,11 +98,8 @@ impl RecallTool {
         };
         if what != What::Messages {
             let who = Who::SpokenOf(query.clone());
-            let people = self
-                .memory
-                .store
-                .read_unit(async |tx| LookUp { scopes: scopes.clone(), who, now }.run(tx).await)
-                .await?;
+            let people =
+                self.memory.store.read(async |tx| LookUp { scopes: scopes.clone(), who, now }.run(tx).await).await?;
             found.people = match people {
                 Ok(people) => people.into_iter().take(PEOPLE_MAX).collect(),
                 Err(PeopleError::Store(error)) => return Err(error),
@@ -112,7 +109,7 @@ impl RecallTool {
             found.facts = self
                 .memory
                 .store
-                .read_unit(async |tx| looked_up::matching_facts(tx, &scopes, &query, LIMIT, now).await)
+                .read(async |tx| looked_up::matching_facts(tx, &scopes, &query, LIMIT, now).await)
                 .await?;
             let on_card =
                 |fact: &Fact| found.people.iter().any(|card| card.facts.iter().any(|known| known.id == fact.id));
@@ -123,7 +120,7 @@ impl RecallTool {
             let question = Question { text: query, scopes, turn: None, window: None, limits, now };
             found.said = self.memory.recall(&question).await?;
             // The message that made the model look has the words as well, and tells it nothing.
-            let asking = self.memory.store.read_unit(async |tx| looked_up::said_in(tx, invocation.run).await).await?;
+            let asking = self.memory.store.read(async |tx| looked_up::said_in(tx, invocation.run).await).await?;
             found.said.fragments.retain(|fragment| !asking.contains(&fragment.memory));
         }
         Ok(found)
@@ -136,9 +133,7 @@ impl RecallTool {
         if facts.is_empty() {
             return;
         }
-        if let Err(error) =
-            self.memory.store.write_unit(async move |tx| looked_up::mark_used(tx, &facts, at).await).await
-        {
+        if let Err(error) = self.memory.store.write(async move |tx| looked_up::mark_used(tx, &facts, at).await).await {
             tracing::warn!(%error, "recall.unmarked: what was looked up could not be marked as used");
         }
     }

@@ -127,7 +127,7 @@ impl Tool for RememberFact {
             Err(outcome) => return outcome,
         };
         let (key, value) = (tell.fact.key.clone(), tell.fact.value.clone());
-        match self.store.write_unit(async move |tx| tell.run(tx).await).await {
+        match self.store.write(async move |tx| tell.run(tx).await).await {
             Ok(Ok(done)) => Outcome::Text(told(&done, &key, &value, audience)),
             Ok(Err(refused)) => Outcome::Error(refused.to_string()),
             Err(error) => Outcome::of_store(&error, format!("Could not be remembered: {error}.")),

@@ -176,7 +176,7 @@ struct Seen {
 
 /// Looks at every part; none of what the database tells: it does not answer.
 pub(super) async fn look(router: &Router) -> (Report, Option<Glance>) {
-    let glance = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read_unit(look_around)).await {
+    let glance = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(look_around)).await {
         Ok(Ok(glance)) => Some(glance),
         Ok(Err(error)) => {
             tracing::warn!(%error, "health: the database does not answer");

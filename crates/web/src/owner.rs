@@ -38,5 +38,5 @@ pub(super) async fn principal(router: &Router) -> Result<Principal, StoreError> 
     let others = router.terms().access.others_of(&conversation(NOWHERE), OWNER);
     let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
     let now = router.clock.now();
-    router.store.write_unit(async move |tx| me(tx, others, now).await).await
+    router.store.write(async move |tx| me(tx, others, now).await).await
 }

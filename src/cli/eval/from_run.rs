@@ -25,7 +25,7 @@ pub(super) fn run(run: i64, named: Option<&Path>) -> anyhow::Result<()> {
     let redactor = Redactor::new(&settled(named, &environment)?.secrets(&environment))?;
     let found = runtime()?.block_on(async {
         let mut opened = open(named).await?;
-        anyhow::Ok(opened.reader.read_unit(async |tx| load::load(tx, RunId(run)).await).await?)
+        anyhow::Ok(opened.reader.read(async |tx| load::load(tx, RunId(run)).await).await?)
     })?;
     let recorded = match found {
         Found::Run(recorded) => recorded,

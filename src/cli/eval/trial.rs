@@ -146,10 +146,10 @@ fn alone(config: &Config, case: &Case, (is_given, left): (bool, Money)) -> anyho
 
 async fn recorded(data_dir: &Path) -> anyhow::Result<Came> {
     let mut reader = Reader::open(&data_dir.join(DATABASE)).await?;
-    let runs = reader.read_unit(async |tx| load::list_runs(tx, None, None, RUNS_MAX).await).await?.unwrap_or_default();
+    let runs = reader.read(async |tx| load::list_runs(tx, None, None, RUNS_MAX).await).await?.unwrap_or_default();
     let (mut last, mut cost, mut unpriced) = (None, Money::ZERO, false);
     for listed in runs {
-        let Found::Run(recorded) = reader.read_unit(async |tx| load::load(tx, listed.id).await).await? else {
+        let Found::Run(recorded) = reader.read(async |tx| load::load(tx, listed.id).await).await? else {
             continue;
         };
         let tree = Tree::of(&recorded);

@@ -50,7 +50,7 @@ impl Known {
         let mut known = Self { memories: BTreeSet::new(), skills: BTreeSet::new(), people: Vec::new() };
         if database.exists() {
             let speaker = plan.program.name();
-            for line in Reader::open(&database).await?.read_unit(export::export).await? {
+            for line in Reader::open(&database).await?.read(export::export).await? {
                 match line {
                     Line::Memory(said) if said.speaker == speaker => drop(known.memories.insert(said.text)),
                     Line::Memory(said) => known.people.extend(said.said_by.map(|who| who.name)),
@@ -207,7 +207,7 @@ async fn remember(database: &std::path::Path, plan: &ImportPlan, known: &Known, 
     });
     let import = Import { lines: lines.collect(), into: Some(scope) };
     let mut beside = Beside::open(database).await?;
-    let imported = beside.write_unit(async move |tx| import.run(tx).await).await?;
+    let imported = beside.write(async move |tx| import.run(tx).await).await?;
     beside.close().await;
     match imported {
         Ok(imported) => Ok(imported.memories),

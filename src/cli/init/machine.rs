@@ -221,7 +221,7 @@ impl World for Machine {
         let code = Code::new(|| SystemRng.next_u64());
         let router = self.at_work()?.daemon.router();
         let kept = code.clone();
-        let offered = self.work(router.store.write_unit(async move |tx| desk::offer(tx, Some(&kept)).await))?;
+        let offered = self.work(router.store.write(async move |tx| desk::offer(tx, Some(&kept)).await))?;
         offered.map_err(anyhow::Error::from)?;
         Ok(code.shown())
     }
@@ -241,7 +241,7 @@ impl World for Machine {
         let Some(Connected { daemon, .. }) = self.connected.take() else { return Ok(()) };
         // Not to be left half done: it ends by itself in any case.
         self.runtime.block_on(async {
-            let withdrawn = daemon.router().store.write_unit(async |tx| desk::offer(tx, None).await).await;
+            let withdrawn = daemon.router().store.write(async |tx| desk::offer(tx, None).await).await;
             daemon.stop().await;
             withdrawn.map_err(|error| Halt::Failed(error.into()))
         })
@@ -253,7 +253,7 @@ impl World for Machine {
             return Ok(BTreeSet::new());
         }
         let shown = self.work(async {
-            Reader::open(&database).await?.read_unit(async |tx| desk::show(tx, SystemClock.now()).await).await
+            Reader::open(&database).await?.read(async |tx| desk::show(tx, SystemClock.now()).await).await
         })?;
         // A database of another version is the start's to speak about.
         let members = shown.map(|shown| shown.members).unwrap_or_else(|error| {
@@ -365,12 +365,12 @@ async fn turn(draft: &Draft, place: &Path) -> anyhow::Result<Turn> {
 
 async fn recorded_turn(place: &Path, said: String) -> anyhow::Result<Turn> {
     let mut reader = Reader::open(&place.join(DATABASE)).await?;
-    let runs = reader.read_unit(async |tx| load::list_runs(tx, None, None, 1).await).await?;
+    let runs = reader.read(async |tx| load::list_runs(tx, None, None, 1).await).await?;
     let run = runs.and_then(|runs| runs.into_iter().next()).context("the question was not taken up")?;
     if run.state != "completed" {
         return Err(anyhow!(if said.is_empty() { "it ended without an answer".to_owned() } else { said }));
     }
-    let Found::Run(record) = reader.read_unit(async |tx| load::load(tx, run.id).await).await? else {
+    let Found::Run(record) = reader.read(async |tx| load::load(tx, run.id).await).await? else {
         return Err(anyhow!("run {} is not recorded", run.id));
     };
     let took = u64::try_from(run.ended_at.unwrap_or(run.created_at).saturating_sub(run.created_at)).unwrap_or(0);
@@ -434,14 +434,14 @@ async fn until_heard(connected: &Connected) -> anyhow::Result<Heard> {
     let Connected { daemon, channel, since } = connected;
     let now = SystemClock.now();
     let name = loop {
-        if let Some(name) = daemon.router().store.read_unit(async |tx| look(tx, *channel, *since, now).await).await? {
+        if let Some(name) = daemon.router().store.read(async |tx| look(tx, *channel, *since, now).await).await? {
             break name;
         }
         tokio::time::sleep(LOOK_EVERY).await;
     };
     let answered = async {
         loop {
-            match daemon.router().store.read_unit(async |tx| unsent(tx, *since).await).await? {
+            match daemon.router().store.read(async |tx| unsent(tx, *since).await).await? {
                 Sent::All => return anyhow::Ok(Heard::Owner { name: name.clone() }),
                 Sent::Failed => {
                     let why = "the answer could not be sent; the log of `hob run` will say why".to_owned();

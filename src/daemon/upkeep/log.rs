@@ -52,7 +52,7 @@ impl Keeper {
         let folded = self.store.fold().await?;
         tracing::debug!(bytes, pages = folded.pages, folded = folded.folded, "upkeep.log");
         if quiet && folded.is_whole() && bytes >= CUT_BYTES {
-            self.store.step_unit(log::cut, Manner::Bare, STEP_MAX).await?;
+            self.store.step(log::cut, Manner::Bare, STEP_MAX).await?;
         }
         Ok(self.told(watch, watch.after(folded.pages, folded.folded), bytes))
     }

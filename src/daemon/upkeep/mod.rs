@@ -115,7 +115,7 @@ impl Hand {
     ) -> Result<Option<Stepped<T>>, Halt> {
         self.until_quiet().await?;
         let began = Instant::now();
-        let done = match self.store.step_unit(unit, Manner::Transaction, STEP_MAX).await {
+        let done = match self.store.step(unit, Manner::Transaction, STEP_MAX).await {
             Err(StoreError::Overlong) => {
                 tracing::debug!(took = ?began.elapsed(), "upkeep.overlong: a step was given up");
                 None

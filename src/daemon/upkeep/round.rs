@@ -50,7 +50,7 @@ pub async fn round(mut hand: Hand, keep: &Keep) -> Result<Round, Halt> {
         hand.step(async move |tx| pages::analyse(tx, &table).await).await?;
     }
     hand.give_back().await?;
-    let pages = hand.store.read_unit(pages::count).await?;
+    let pages = hand.store.read(pages::count).await?;
     let mut round = hand.round;
     round.pages = (pages.all.unsigned_abs(), pages.free.unsigned_abs());
     (round.ended, round.took) = (Some(hand.clock.now()), began.elapsed());
@@ -69,14 +69,13 @@ impl Hand {
 
     /// Looks through the numbers of a kind, and deletes what is old.
     async fn old(&mut self, kind: Kind, before: Timestamp) -> Result<(), Halt> {
-        let Some((lowest, highest)) = self.store.read_unit(async |tx| rows::bounds(tx, kind).await).await? else {
+        let Some((lowest, highest)) = self.store.read(async |tx| rows::bounds(tx, kind).await).await? else {
             return Ok(());
         };
         let (mut after, mut stride) = (lowest - 1, Stride::new(100, ROWS_MAX));
         while after < highest {
             let through = highest.min(after.saturating_add(WINDOW));
-            let mut old =
-                self.store.read_unit(async |tx| rows::find_old(tx, kind, (after, through), before).await).await?;
+            let mut old = self.store.read(async |tx| rows::find_old(tx, kind, (after, through), before).await).await?;
             after = through;
             while !old.is_empty() {
                 let count = old.len().min(usize::try_from(stride.size()).unwrap_or(1));
@@ -132,7 +131,7 @@ impl Hand {
     async fn loose_texts(&mut self) -> Result<(), Halt> {
         let mut after = String::new();
         loop {
-            let page = self.store.read_unit(async |tx| blobs::look_through(tx, &after, WINDOW).await).await?;
+            let page = self.store.read(async |tx| blobs::look_through(tx, &after, WINDOW).await).await?;
             let mut stride = Stride::new(50, ROWS_MAX);
             let mut loose = page.loose;
             while !loose.is_empty() {
@@ -174,7 +173,7 @@ impl Hand {
     }
 
     async fn give_back(&mut self) -> Result<(), Halt> {
-        let pages = self.store.read_unit(pages::count).await?;
+        let pages = self.store.read(pages::count).await?;
         let (mut left, mut stride) = (surplus(pages.all, pages.free), Stride::new(128, PAGES_MAX));
         while left > 0 {
             let most = stride.size().min(left);

@@ -73,8 +73,7 @@ async fn read_schedules(tx: &mut Tx, now: i64) -> Result<Vec<Scheduled>, StoreEr
 pub(in crate::doctor) async fn schedules(patient: &Patient) -> Vec<Finding> {
     let Some(dir) = home(patient) else { return Vec::new() };
     let now = patient.clock.now().as_millisecond();
-    let read =
-        async { Reader::open(&dir.join(DATABASE)).await?.read_unit(async |tx| read_schedules(tx, now).await).await };
+    let read = async { Reader::open(&dir.join(DATABASE)).await?.read(async |tx| read_schedules(tx, now).await).await };
     let is_running = holder(dir).is_ok_and(|holder| holder.is_some());
     match read.await {
         Ok(all) => data::schedules(&all, is_running),

@@ -244,7 +244,7 @@ impl Beginner<'_> {
     }
 
     async fn read<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
-        self.ports.store.read_unit(unit).await
+        self.ports.store.read(unit).await
     }
 }
 

@@ -53,7 +53,7 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Fou
     let Some(claimed) = runs::claim(tx, session, lease).await? else {
         return Ok(Found::Nothing);
     };
-    let key = RunKey { run: claimed.id, session: session };
+    let key = RunKey { run: claimed.id, session };
     if claimed.begun {
         return Ok(Found::Begun(key));
     }
@@ -105,14 +105,14 @@ impl From<Opened> for Claimed {
 /// whoever has claimed it is the only one to write it.
 pub async fn take_over(store: &Store, session: SessionId, lease: Lease) -> Result<Found, StoreError> {
     let now = lease.now;
-    let key = match store.write_unit(async move |tx| claim(tx, session, &lease).await).await? {
+    let key = match store.write(async move |tx| claim(tx, session, &lease).await).await? {
         Found::Begun(key) => key,
         found => return Ok(found),
     };
-    Ok(match store.read_unit(async |tx| load(tx, &key).await).await? {
+    Ok(match store.read(async |tx| load(tx, &key).await).await? {
         Ok(claimed) => Found::Run(Box::new(claimed)),
         Err(why) => {
-            store.write_unit(async move |tx| park(tx, &key, &why, now).await).await?;
+            store.write(async move |tx| park(tx, &key, &why, now).await).await?;
             Found::Parked
         }
     })

@@ -67,7 +67,7 @@ async fn look_up(ports: &Ports, accepted: &Accepted, question: Question) -> Resu
     let Question { scopes, text, now, limits, .. } = question.clone();
     let store = &ports.memory.store;
     let relevant = async |question: &str| {
-        store.read_unit(async |tx| facts::relevant(tx, &scopes, question, limits.facts, now).await).await
+        store.read(async |tx| facts::relevant(tx, &scopes, question, limits.facts, now).await).await
     };
     if accepted.agent.is_some() {
         return Ok(Known { facts: relevant(&text).await?.facts, ..Known::default() });

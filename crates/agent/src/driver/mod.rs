@@ -228,7 +228,7 @@ impl Driver {
                 contents: self.ports.contents.clone(),
                 at: self.ports.clock.now(),
             });
-            match self.ports.store.write_unit(async move |tx| advance.run(tx).await).await {
+            match self.ports.store.write(async move |tx| advance.run(tx).await).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
                 Ok(mut advanced) => {
                     if let Some((mut outbox, words)) = outbox.take().zip(advanced.words.take()) {
@@ -271,7 +271,7 @@ impl Driver {
 
     async fn read<T: Send>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
         let store = self.ports.store.clone();
-        self.patiently(|| store.read_unit(unit.clone())).await
+        self.patiently(|| store.read(unit.clone())).await
     }
 
     /// Reads, again and again where the reason passes by itself: the database's trouble is not the run's.

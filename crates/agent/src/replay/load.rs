@@ -1,6 +1,5 @@
 //! Reads a recorded run; what cannot be read of it is said, and what comes before is kept.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::journal;
@@ -11,14 +10,7 @@ use hob_store::error::StoreError;
 use hob_store::journal::EventRow;
 use hob_store::run_list::{self, Below, Entry, Filter};
 use hob_store::upkeep::journals;
-use hob_store::{Statement, Tx, agents, blobs, recorded};
-
-/// Reads a run.
-#[derive(Debug, Clone)]
-pub struct Load {
-    /// Which.
-    pub run: RunId,
-}
+use hob_store::{Tx, agents, blobs, recorded};
 
 /// What there is under a run's number.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,15 +24,6 @@ pub enum Found {
         /// In order.
         near: Vec<RunId>,
     },
-}
-
-#[async_trait]
-impl Statement for Load {
-    type Output = Found;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
-        load(tx, self.run).await
-    }
 }
 
 /// Reads a run.
@@ -63,18 +46,7 @@ pub async fn load(tx: &mut Tx, run: RunId) -> Result<Found, StoreError> {
     };
     let recorded::Shown { session, who, state, state_hash, parent } = shown;
     let agents = agents::children(tx, run).await?;
-    Ok(Found::Run(Box::new(Recorded {
-        run: run,
-        session,
-        who,
-        state,
-        state_hash,
-        parent,
-        agents,
-        events,
-        broken,
-        system,
-    })))
+    Ok(Found::Run(Box::new(Recorded { run, session, who, state, state_hash, parent, agents, events, broken, system })))
 }
 
 /// A journal up to the first row that cannot be read.
@@ -97,27 +69,6 @@ pub(super) fn decoded(run: RunId, rows: &[EventRow]) -> Result<(Vec<Timed>, Opti
         }
     }
     Ok((events, None))
-}
-
-/// The newest runs.
-#[derive(Debug, Clone)]
-pub struct ListRuns {
-    /// Of the session with this published name; none: of all.
-    pub session: Option<String>,
-    /// In this state; none: in any.
-    pub state: Option<String>,
-    /// At most so many.
-    pub limit: i64,
-}
-
-#[async_trait]
-impl Statement for ListRuns {
-    /// None: there is no such session.
-    type Output = Option<Vec<Entry>>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        list_runs(tx, self.session.as_deref(), self.state.as_deref(), self.limit).await
-    }
 }
 
 /// The newest runs, at most so many: of the session with this published name, or of all; in this state, or in any. None: there is no

@@ -91,7 +91,7 @@ impl Account {
             purse: Arc::clone(&self.purse),
             at: self.clock.now(),
         };
-        match self.store.write_unit(async move |tx| begin.run(tx).await).await {
+        match self.store.write(async move |tx| begin.run(tx).await).await {
             Ok(Begun::Call(id)) => Ok(Some(OpenCall { id, tokens, rates })),
             // An address of one's own, as far as anybody knows.
             Ok(Begun::NobodyPays) if rates.is_none() => Ok(None),
@@ -126,9 +126,7 @@ impl Account {
         };
         let id = call.id;
         let at = self.clock.now();
-        if let Err(error) =
-            self.store.write_unit(async move |tx| memory_calls::end(tx, id, &end, millis(at)).await).await
-        {
+        if let Err(error) = self.store.write(async move |tx| memory_calls::end(tx, id, &end, millis(at)).await).await {
             // It stays set aside, and counts as lost at the next start.
             tracing::warn!(%error, "what vectors cost could not be stored");
         }

@@ -115,7 +115,7 @@ impl Extractor {
     pub async fn recover(&self) -> Result<usize, StoreError> {
         let table = Arc::clone(&self.ports.table);
         let at = self.ports.clock.now();
-        self.ports.store.write_unit(async move |tx| call::close_lost(tx, &table, at).await).await
+        self.ports.store.write(async move |tx| call::close_lost(tx, &table, at).await).await
     }
 
     /// Goes through conversations that are over, as far as that is allowed now.
@@ -123,7 +123,7 @@ impl Extractor {
         let mut pass = Pass::default();
         let Some(model) = self.model() else { return Ok(pass) };
         let before = millis(self.ports.clock.now() - self.settings.idle);
-        for unread in self.ports.store.read_unit(async |tx| episodes::unread(tx, before, LOOKED_AT).await).await? {
+        for unread in self.ports.store.read(async |tx| episodes::unread(tx, before, LOOKED_AT).await).await? {
             if pass.calls >= CALLS_PER_PASS {
                 pass.waits = true;
                 break;
@@ -144,7 +144,7 @@ impl Extractor {
         for _ in 0..SCOPES_PER_PASS {
             let before = at - self.settings.consolidate_every;
             let Some(done) =
-                self.ports.store.write_unit(async move |tx| consolidation::consolidate(tx, before, at).await).await?
+                self.ports.store.write(async move |tx| consolidation::consolidate(tx, before, at).await).await?
             else {
                 break;
             };
@@ -167,10 +167,10 @@ impl Extractor {
     async fn episode(&self, model: &str, unread: Unread, pass: &mut Pass) -> Result<Came, StoreError> {
         let Ports { store, models, table, purse, clock } = &self.ports;
         let (id, from) = (unread.id, unread.extracted);
-        let Next { stretch, keys } = store.read_unit(async |tx| load(tx, &unread).await).await?;
+        let Next { stretch, keys } = store.read(async |tx| load(tx, &unread).await).await?;
         let Some(user) = stretch.shown.iter().find_map(|shown| shown.turn.user) else {
             let through = stretch.through;
-            store.write_unit(async move |tx| episodes::advance(tx, id, from, through).await).await?;
+            store.write(async move |tx| episodes::advance(tx, id, from, through).await).await?;
             return Ok(Came::On);
         };
         let request = material::request(&stretch.shown, &keys, &self.settings.zone);
@@ -183,7 +183,7 @@ impl Extractor {
             purse: Arc::clone(purse),
             at: clock.now(),
         };
-        let (call, tries) = match store.write_unit(async move |tx| begin.run(tx).await).await? {
+        let (call, tries) = match store.write(async move |tx| begin.run(tx).await).await? {
             Begun::Call { id, tries } => (id, tries),
             begun => {
                 tracing::debug!(episode = %id, ?begun, "memory.extraction_waits");
@@ -201,7 +201,7 @@ impl Extractor {
         let waits = matches!(verdict, Verdict::Later);
         let (through, at) = (stretch.through, clock.now());
         let finish = Arc::new(Finish { call, end, episode: id, from, through, verdict, at });
-        let kept = store.write_unit(async move |tx| finish.run(tx).await).await?;
+        let kept = store.write(async move |tx| finish.run(tx).await).await?;
         pass.count(&kept);
         Ok(if waits { Came::Wait } else { Came::On })
     }

@@ -155,7 +155,7 @@ impl House {
         let Said { scope, user, origin, minute, text, asked } = said;
         let (origin, text, asked) = (origin.to_owned(), text.to_owned(), asked.map(str::to_owned));
         let say = Say { scope, user, origin, at: DAY + minute * 60_000, text, asked };
-        self.extractor.ports.store.write_unit(async move |tx| say.run(tx).await).await.unwrap();
+        self.extractor.ports.store.write(async move |tx| say.run(tx).await).await.unwrap();
     }
 
     fn answers(&self, answer: Result<Completion, ModelError>) {
@@ -438,14 +438,14 @@ async fn n8_what_is_forgotten_while_the_model_thinks_becomes_no_fact() {
     house.later(2 * HOUR);
     let store = house.extractor.ports.store.clone();
     let unread = async |tx: &mut Tx| episodes::unread(tx, DAY + HOUR, LOOKED_AT).await;
-    let unread = store.read_unit(unread).await.unwrap().remove(0);
-    let next = store.read_unit(async |tx| load(tx, &unread).await).await.unwrap();
+    let unread = store.read(unread).await.unwrap().remove(0);
+    let next = store.read(async |tx| load(tx, &unread).await).await.unwrap();
     sqlx::query("DELETE FROM memories WHERE place = 1").execute(&mut house.raw).await.unwrap();
     let answer = Ok(noted("1|family|sister's name|Berta\n2|family|brother's name|Carl"));
     let verdict = house.extractor.verdict(&unread, &next.stretch, answer, 1);
     let (end, episode) = (CallEnd::default(), unread.id);
     let finish = Arc::new(Finish { call: 0, end, episode, from: 0, through: 2, verdict, at: at(HOUR) });
-    store.write_unit(async move |tx| finish.run(tx).await).await.unwrap();
+    store.write(async move |tx| finish.run(tx).await).await.unwrap();
     assert_eq!(house.facts().await, ["p1 Anna brother's name: Carl"]);
 }
 

@@ -32,11 +32,11 @@ impl House {
     }
 
     async fn keep(&self, saying: Saying, now: i64) -> Remembered {
-        self.store.write_unit(async move |tx| keep(tx, &saying, now).await).await.unwrap()
+        self.store.write(async move |tx| keep(tx, &saying, now).await).await.unwrap()
     }
 
     async fn relevant(&self, scope: Scope, question: &str, limit: usize, now: Timestamp) -> Relevant {
-        self.store.read_unit(async |tx| relevant(tx, &[scope], question, limit, now).await).await.unwrap()
+        self.store.read(async |tx| relevant(tx, &[scope], question, limit, now).await).await.unwrap()
     }
 
     /// Every value under every key: current ones plain, rivals with a question mark, history in brackets.
@@ -92,10 +92,9 @@ async fn n6_what_is_told_supersedes_and_the_past_stays() {
     assert_eq!(superseded.before(), Some("Berta"));
     assert_eq!(house.shown().await, "[sister's name: Berta], sister's name: Clara");
     let history = async |tx: &mut Tx| fact_history(tx, &[Scope::House], "Person", "sister's name").await;
-    let values: Vec<String> =
-        house.store.read_unit(history).await.unwrap().into_iter().map(|fact| fact.value).collect();
+    let values: Vec<String> = house.store.read(history).await.unwrap().into_iter().map(|fact| fact.value).collect();
     assert_eq!(values, ["Clara", "Berta"]);
-    let found = house.store.read_unit(async |tx| search(tx, &[Scope::House], "Berta", 5).await).await.unwrap();
+    let found = house.store.read(async |tx| search(tx, &[Scope::House], "Berta", 5).await).await.unwrap();
     assert!(found.is_empty(), "what is superseded is not found");
 }
 
@@ -142,7 +141,7 @@ async fn n6_a_choice_settles_what_was_open() {
     let rival = house.keep(saying(Source::Extracted, 2, "pet", "a cat"), 20).await.fact();
     let store = house.store.clone();
     let settle =
-        async |scope| store.write_unit(async move |tx| settle_rival(tx, &[scope], rival, at(30)).await).await.unwrap();
+        async |scope| store.write(async move |tx| settle_rival(tx, &[scope], rival, at(30)).await).await.unwrap();
     assert!(!settle(Scope::Person(UserId(2))).await, "not theirs to see");
     assert!(settle(Scope::House).await);
     assert!(!settle(Scope::House).await, "nothing is left to settle");
@@ -161,7 +160,7 @@ async fn n6_what_is_over_is_no_longer_known() {
     house.keep(away, now).await;
     let known = async |now| {
         let store = &house.store;
-        store.read_unit(async |tx| current_facts(tx, &[Scope::House], None, 9, now).await).await.unwrap().len()
+        store.read(async |tx| current_facts(tx, &[Scope::House], None, 9, now).await).await.unwrap().len()
     };
     assert_eq!((known(at(now)).await, known(until).await), (1, 0));
     assert!(house.relevant(Scope::House, "holiday", 9, until).await.facts.is_empty());

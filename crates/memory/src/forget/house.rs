@@ -47,7 +47,7 @@ impl House {
 
     pub(super) async fn sql(&self, statements: &[String]) {
         let statements = statements.to_vec();
-        self.store.write_unit(async move |tx| raw(tx, &statements).await).await.unwrap();
+        self.store.write(async move |tx| raw(tx, &statements).await).await.unwrap();
     }
 
     /// A run of a message, in its user's own conversation, with all that comes of it; Hob's answer repeats the words.
@@ -92,11 +92,11 @@ impl House {
     }
 
     pub(super) async fn texts(&self, query: &'static str) -> Vec<String> {
-        self.store.read_unit(async |tx| column(tx, query).await).await.unwrap()
+        self.store.read(async |tx| column(tx, query).await).await.unwrap()
     }
 
     pub(super) async fn forget(&self, what: Forget) -> Forgotten {
-        self.store.write_unit(async move |tx| what.run(tx).await).await.unwrap()
+        self.store.write(async move |tx| what.run(tx).await).await.unwrap()
     }
 
     /// Whether the word is still in the file, once the log is folded into it.

@@ -11,7 +11,6 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::forget::cascade::Cascade;
@@ -22,7 +21,7 @@ use hob_core::domain::memory::Scope;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
 use hob_store::remembered::{self, Counts};
-use hob_store::{Statement, Store, Tx, files, forgetting};
+use hob_store::{Store, Tx, files, forgetting};
 
 /// How much of a scope goes in one transaction.
 const SLICE: i64 = 50;
@@ -72,15 +71,6 @@ impl Forget {
     }
 }
 
-#[async_trait]
-impl Statement for Forget {
-    type Output = Forgotten;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Forgotten, StoreError> {
-        Self::run(self, tx).await
-    }
-}
-
 /// Begins to forget everything that a scope holds at this moment, and gives how much that is; [`slice`] does it.
 pub async fn everything(tx: &mut Tx, scope: Scope) -> Result<Counts, StoreError> {
     let counts = remembered::counts(tx, scope).await?;
@@ -126,7 +116,7 @@ pub async fn talk(tx: &mut Tx, session: SessionId, after: i64) -> Result<(Forgot
 /// When the database fails; what is gone stays gone.
 pub async fn some_of(memory: &Memory, scope: Scope, slices: usize) -> Result<bool, StoreError> {
     for _ in 0..slices {
-        let Some(forgotten) = memory.store.write_unit(async move |tx| slice(tx, scope).await).await? else {
+        let Some(forgotten) = memory.store.write(async move |tx| slice(tx, scope).await).await? else {
             return Ok(true);
         };
         for (scope, gone) in forgotten.memories {
@@ -141,7 +131,7 @@ pub async fn some_of(memory: &Memory, scope: Scope, slices: usize) -> Result<boo
 /// # Errors
 /// When the database or the directory fails; what is gone stays gone.
 pub async fn old_files(store: &Store, contents: &Contents, before: Timestamp) -> Result<usize, StoreError> {
-    store.write_unit(async move |tx| files::drop_before(tx, before).await).await?;
+    store.write(async move |tx| files::drop_before(tx, before).await).await?;
     contents.sweep(store).await
 }
 

@@ -50,13 +50,13 @@ impl Home {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        store.write_unit(users).await.unwrap();
+        store.write(users).await.unwrap();
         Self { _dir: dir, store }
     }
 
     async fn save(&self, scope: Scope, name: &str, details: Details) -> Result<Saved, String> {
         let save = Save { whose: whose(scope), name: name.to_owned(), details, adds: true, at: at(0) };
-        self.store.write_unit(async move |tx| save.run(tx).await).await.unwrap().map_err(|error| error.to_string())
+        self.store.write(async move |tx| save.run(tx).await).await.unwrap().map_err(|error| error.to_string())
     }
 
     async fn add(&self, scope: Scope, name: &str) -> Person {
@@ -80,9 +80,7 @@ impl Home {
         };
         let about = about.map(str::to_owned);
         self.store
-            .write_unit(async move |tx| {
-                Tell { whose: whose(scope), about, adds: true, fact, today: TODAY }.run(tx).await
-            })
+            .write(async move |tx| Tell { whose: whose(scope), about, adds: true, fact, today: TODAY }.run(tx).await)
             .await
             .unwrap()
             .unwrap()
@@ -90,17 +88,17 @@ impl Home {
 
     async fn merge(&self, from: &str, into: &str) -> Result<Person, String> {
         let merge = Merge { whose: whose(ADA), from: from.to_owned(), into: into.to_owned(), at: at(2) };
-        self.store.write_unit(async move |tx| merge.run(tx).await).await.unwrap().map_err(|error| error.to_string())
+        self.store.write(async move |tx| merge.run(tx).await).await.unwrap().map_err(|error| error.to_string())
     }
 
     async fn remove(&self, scope: Scope, name: &str) -> Result<Person, String> {
         let remove = Remove { whose: whose(scope), name: name.to_owned() };
-        self.store.write_unit(async move |tx| remove.run(tx).await).await.unwrap().map_err(|error| error.to_string())
+        self.store.write(async move |tx| remove.run(tx).await).await.unwrap().map_err(|error| error.to_string())
     }
 
     async fn people(&self, scopes: &[Scope], who: Who) -> Vec<Card> {
         self.store
-            .read_unit(async |tx| LookUp { scopes: scopes.to_vec(), who, now: at(3) }.run(tx).await)
+            .read(async |tx| LookUp { scopes: scopes.to_vec(), who, now: at(3) }.run(tx).await)
             .await
             .unwrap()
             .unwrap()
@@ -116,7 +114,7 @@ impl Home {
     }
 
     async fn found(&self, query: &str) -> usize {
-        self.store.read_unit(async |tx| facts::search(tx, &[ADA], query, 10).await).await.unwrap().len()
+        self.store.read(async |tx| facts::search(tx, &[ADA], query, 10).await).await.unwrap().len()
     }
 }
 
@@ -298,7 +296,7 @@ async fn k4_what_is_forgotten_of_somebody_is_gone_with_its_history() {
     home.tell(ADA, Some("Anna"), "job", "baker").await;
     let forget = async || {
         let forget = ForgetAbout { whose: whose(ADA), name: "anna".to_owned(), key: "Town".to_owned() };
-        home.store.write_unit(async move |tx| forget.run(tx).await).await.unwrap().unwrap()
+        home.store.write(async move |tx| forget.run(tx).await).await.unwrap().unwrap()
     };
     assert!(forget().await.is_some());
     assert!(forget().await.is_none());
@@ -327,7 +325,7 @@ async fn n8_a_person_of_one_scope_is_never_one_of_another() {
     ] {
         for who in [Who::Called("Anna".to_owned()), Who::SpokenOf("what of Anna?".to_owned())] {
             let look_up = LookUp { scopes: scopes.clone(), who, now: at(3) };
-            let cards = home.store.read_unit(async |tx| look_up.run(tx).await).await.unwrap().unwrap_or_default();
+            let cards = home.store.read(async |tx| look_up.run(tx).await).await.unwrap().unwrap_or_default();
             let seen: Vec<(&str, bool)> =
                 cards.iter().map(|card| (card.facts[0].key.as_str(), card.person.birthday.is_some())).collect();
             assert_eq!(seen, expected, "{scopes:?}");
@@ -341,7 +339,7 @@ async fn n8_a_person_of_one_scope_is_never_one_of_another() {
     let mut owner = whose(Scope::House);
     owner.caller.role = Role::Owner;
     home.store
-        .write_unit(async move |tx| Remove { whose: owner, name: "Anna".to_owned() }.run(tx).await)
+        .write(async move |tx| Remove { whose: owner, name: "Anna".to_owned() }.run(tx).await)
         .await
         .unwrap()
         .unwrap();

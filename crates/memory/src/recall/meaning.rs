@@ -69,7 +69,7 @@ impl Memory {
         let mut wanted: Vec<i64> = near.into_iter().map(|near| near.id).collect();
         // In the order in which they lie in the file.
         wanted.sort_unstable();
-        let rows = self.store.read_unit(async |tx| rows::vectors(tx, serving.model, &ids(wanted)).await).await?;
+        let rows = self.store.read(async |tx| rows::vectors(tx, serving.model, &ids(wanted)).await).await?;
         Ok(rescore(vector, rows.iter().map(|row| (row.id, row.bytes.as_slice())), rows.len()))
     }
 }

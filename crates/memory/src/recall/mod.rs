@@ -189,7 +189,7 @@ impl Memory {
         let mut recalled = self.recall_meant(question, meant.as_ref()).await?;
         if question.turn.is_some() && answers::is_asked_for(&question.text) {
             let answers = Answers { question: question.clone(), zone: self.zone.clone() };
-            recalled.answers = self.store.read_unit(async |tx| answers.find(tx).await).await?;
+            recalled.answers = self.store.read(async |tx| answers.find(tx).await).await?;
         }
         Ok(recalled)
     }
@@ -235,7 +235,7 @@ impl Memory {
         let means = if meant { Means::WordsAndMeaning } else { Means::Words };
         let (fragments, salient) = self
             .store
-            .read_unit(async |tx| tell(tx, &chosen, &raised, &list(&question.scopes), question.limits).await)
+            .read(async |tx| tell(tx, &chosen, &raised, &list(&question.scopes), question.limits).await)
             .await?;
         Ok(Recollection { fragments, salient, answers: Vec::new(), means })
     }
@@ -249,7 +249,7 @@ impl Memory {
         let by_words = ByWords { question: question.clone(), zone: self.zone.clone() };
         // The statement is on its way to the database's thread before this one looks at the signs.
         let (found, near) =
-            futures::join!(self.store.read_unit(async |tx| by_words.find(tx).await), self.nearest(question, meant));
+            futures::join!(self.store.read(async |tx| by_words.find(tx).await), self.nearest(question, meant));
         let (found, near) = (found?, near?);
         let pool = Pool { near, meant: meant.cloned(), scopes: list(&question.scopes), zone: self.zone.clone(), found };
         pool.ranked(&self.store).await

@@ -114,7 +114,7 @@ impl Pool {
     /// All that may bear on the question, the best first.
     pub(super) async fn ranked(self, store: &Store) -> Result<Vec<Candidate>, StoreError> {
         let pool = Arc::new(self);
-        let mut sessions = store.read_unit(async |tx| episodes(tx, &pool).await).await?;
+        let mut sessions = store.read(async |tx| episodes(tx, &pool).await).await?;
         pool.give_meaning(store, &mut sessions).await?;
         Ok(pool.rank(&sessions))
     }
@@ -127,8 +127,8 @@ impl Pool {
         let (unknown, around) = wanted(sessions, &known);
         let around = if *tokens == TokenSigns::default() { "[]".to_owned() } else { in_order(around) };
         let (vectors, signs) = futures::join!(
-            store.read_unit(async |tx| rows::vectors(tx, serving.model, &in_order(unknown)).await),
-            store.read_unit(async |tx| rows::token_signs(tx, serving.model, &around).await)
+            store.read(async |tx| rows::vectors(tx, serving.model, &in_order(unknown)).await),
+            store.read(async |tx| rows::token_signs(tx, serving.model, &around).await)
         );
         let cosine = |bytes: &[u8]| Some(Stored::read(bytes, vector.len())?.dot(vector));
         let read: HashMap<i64, f32> =

@@ -128,10 +128,10 @@ async fn sql(tx: &mut Tx, sql: &str) -> Result<(), StoreError> {
 async fn memory_of(lines: Vec<Line>, with_meaning: bool) -> (TempDir, Memory, Vec<MemoryId>) {
     let home = tempfile::tempdir().unwrap();
     let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-    let ids = store.write_unit(async move |tx| write(tx, &lines).await).await.unwrap();
+    let ids = store.write(async move |tx| write(tx, &lines).await).await.unwrap();
     let memory = Memory::by_words(store.clone(), TimeZone::UTC);
     if with_meaning {
-        let (model, index) = store.write_unit(embed).await.unwrap();
+        let (model, index) = store.write(embed).await.unwrap();
         let serving = Serving::of(Arc::new(Topics::new()), model, index);
         memory.nearby.serve(Some(Arc::new(serving)));
     }
@@ -206,7 +206,7 @@ async fn n8_a_search_finds_what_has_the_words_the_meaning_or_the_day_and_nothing
     ] {
         let (_home, memory, ids) = memory_of(lines.clone(), with_meaning).await;
         let change = format!("UPDATE memories SET pinned = 1 WHERE id = {}", ids[0]);
-        memory.store.write_unit(async move |tx| sql(tx, &change).await).await.unwrap();
+        memory.store.write(async move |tx| sql(tx, &change).await).await.unwrap();
         let found = memory.search(&asked(text, &[OWN])).await.unwrap().fragments;
         assert_eq!(found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), expected, "{text}");
     }
@@ -226,7 +226,7 @@ async fn a4_what_is_pinned_is_raised_in_somebodys_turn_and_is_not_looked_for_els
     let (_home, memory, ids) = memory_of(lines.concat(), true).await;
     for pinned in &ids[4..] {
         let change = format!("UPDATE memories SET pinned = 1 WHERE id = {pinned}");
-        memory.store.write_unit(async move |tx| sql(tx, &change).await).await.unwrap();
+        memory.store.write(async move |tx| sql(tx, &change).await).await.unwrap();
     }
     let looked_up = asked("what is the dog called", &[OWN]);
     let in_turn = Question { turn: Some(Turn { session: SessionId(1), speaker: UserId(1) }), ..looked_up.clone() };
@@ -246,7 +246,7 @@ async fn e5_what_has_no_gist_yet_is_found_all_the_same() {
     let question = asked("when was the jar used", &[OWN]);
     let before = memory.ranked(&question, None).await.unwrap();
     let change = "UPDATE memories SET stems = NULL, manner = NULL WHERE id = 2".to_owned();
-    memory.store.write_unit(async move |tx| sql(tx, &change).await).await.unwrap();
+    memory.store.write(async move |tx| sql(tx, &change).await).await.unwrap();
     assert_eq!(memory.ranked(&question, None).await.unwrap(), before);
     assert!(!before.is_empty());
 }
@@ -315,7 +315,7 @@ proptest! {
                 for &at in &forgotten {
                     if let Some(id) = ids.get(at) {
                         let change = format!("DELETE FROM memories WHERE id = {id}");
-                        memory.store.write_unit(async move |tx| sql(tx, &change).await).await.unwrap();
+                        memory.store.write(async move |tx| sql(tx, &change).await).await.unwrap();
                     }
                 }
                 let may_see = |id: i64| {

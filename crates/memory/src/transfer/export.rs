@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::transfer::line::{FactLine, Identity, Line, MemoryLine, PersonLine, Who, Whose};
@@ -11,23 +10,10 @@ use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
 use hob_store::transfer::{self, WholeFact, WholeMemory, WholePerson};
-use hob_store::{Statement, Tx, sessions, users};
+use hob_store::{Tx, sessions, users};
 
 /// How many rows are read at once.
 const PAGE: i64 = 1_000;
-
-/// Everything that is remembered, as lines: people, then what was said, then facts.
-#[derive(Debug, Clone, Copy)]
-pub struct Export;
-
-#[async_trait]
-impl Statement for Export {
-    type Output = Vec<Line>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Line>, StoreError> {
-        export(tx).await
-    }
-}
 
 /// Everything that is remembered, as lines: people, then what was said, then facts.
 pub async fn export(tx: &mut Tx) -> Result<Vec<Line>, StoreError> {

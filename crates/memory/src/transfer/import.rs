@@ -2,15 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use async_trait::async_trait;
-
 use crate::transfer::line::{FactLine, Line, MemoryLine, PersonLine, Problem, Who, Whose};
 use hob_core::domain::ids::{EpisodeId, FactId, MemoryId, PersonId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::memories::{self, NewMemory};
 use hob_store::transfer::{self, WholeFact, WholeMemory, WholePerson};
-use hob_store::{Statement, Tx, millis, sessions};
+use hob_store::{Tx, millis, sessions};
 
 /// Where what is imported comes from.
 const ORIGIN: &str = "import";
@@ -63,16 +61,6 @@ impl Import {
             transfer::set_extracted(tx, episode).await?;
         }
         Ok(Ok(bringing.imported))
-    }
-}
-
-#[async_trait]
-impl Statement for Import {
-    /// What stands in the way: then nothing was brought in.
-    type Output = Result<Imported, Vec<Problem>>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        Self::run(self, tx).await
     }
 }
 

@@ -31,13 +31,13 @@ async fn add_ada(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
 async fn house(ada: i64) -> (TempDir, Store) {
     let home = tempfile::tempdir().unwrap();
     let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-    store.write_unit(async move |tx| add_ada(tx, ada).await).await.unwrap();
+    store.write(async move |tx| add_ada(tx, ada).await).await.unwrap();
     (home, store)
 }
 
 async fn import(store: &Store, lines: &[Line], into: Option<Scope>) -> Result<Imported, Vec<Problem>> {
     let lines = (1..).zip(lines.iter().cloned()).collect();
-    store.write_unit(async move |tx| Import { lines, into }.run(tx).await).await.unwrap()
+    store.write(async move |tx| Import { lines, into }.run(tx).await).await.unwrap()
 }
 
 fn ada() -> Who {
@@ -134,16 +134,16 @@ proptest! {
         runtime.block_on(async {
             let (_first_home, first) = house(3).await;
             import(&first, &lines, None).await.unwrap();
-            let out = first.read_unit(export::export).await.unwrap();
+            let out = first.read(export::export).await.unwrap();
             let text: Vec<String> = out.iter().map(|line| serde_json::to_string(line).unwrap()).collect();
             let (_second_home, second) = house(9).await;
             let back: Vec<Line> = read(&text.join("\n")).unwrap().into_iter().map(|(_, line)| line).collect();
             import(&second, &back, None).await.unwrap();
-            assert_eq!(second.read_unit(export::export).await.unwrap(), out);
+            assert_eq!(second.read(export::export).await.unwrap(), out);
             // Once more changes nothing.
             let again = import(&second, &back, None).await.unwrap();
             assert_eq!(again, Imported { known: out.len(), ..Imported::default() });
-            assert_eq!(second.read_unit(export::export).await.unwrap(), out);
+            assert_eq!(second.read(export::export).await.unwrap(), out);
         });
     }
 }
@@ -159,7 +159,7 @@ async fn n8_nothing_is_half_imported() {
     line 2: nobody here is telegram:99 (Eve): let them write to Hob once, or say --person NAME or --house
     line 3: there is no conversation -5 here: say --person NAME or --house
     ");
-    assert_eq!(store.read_unit(export::export).await.unwrap(), []);
+    assert_eq!(store.read(export::export).await.unwrap(), []);
     let imported = import(&store, &lines, Some(Scope::Person(UserId(1)))).await.unwrap();
     assert_eq!((imported.people, imported.known), (1, 2), "the same person three times is one");
 }
@@ -177,7 +177,7 @@ async fn n8_what_was_learnt_later_counts() {
     for line in [lives("Oslo", 200), lives("Rome", 100), lives("Graz", 300)] {
         import(&store, &[line], None).await.unwrap();
     }
-    let out = store.read_unit(export::export).await.unwrap();
+    let out = store.read(export::export).await.unwrap();
     let held: Vec<(String, Option<i64>)> = out
         .into_iter()
         .filter_map(|line| match line {
@@ -222,10 +222,10 @@ async fn unread(tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
 #[tokio::test]
 async fn n8_what_comes_beside_a_talk_does_not_pass_for_gone_through() {
     let (_home, store) = house(1).await;
-    assert_eq!(store.write_unit(unread).await.unwrap(), [0]);
-    let mut lines = store.read_unit(export::export).await.unwrap();
+    assert_eq!(store.write(unread).await.unwrap(), [0]);
+    let mut lines = store.read(export::export).await.unwrap();
     let Line::Memory(said) = lines[0].clone() else { panic!("{lines:?}") };
     lines.push(Line::Memory(MemoryLine { text: "and the shed is red".to_owned(), ..said }));
     assert_eq!(import(&store, &lines, None).await.unwrap().memories, 1);
-    assert_eq!(store.write_unit(unread).await.unwrap()[0], 0, "facts are still drawn from what was said there");
+    assert_eq!(store.write(unread).await.unwrap()[0], 0, "facts are still drawn from what was said there");
 }

@@ -82,29 +82,28 @@ impl Fill<'_> {
     }
 
     async fn count_backlog(&self) -> Result<u64, hob_store::error::StoreError> {
-        self.store.read_unit(async |tx| backlog(tx, self.model).await).await
+        self.store.read(async |tx| backlog(tx, self.model).await).await
     }
 
     /// Embeds the next few. How many do not wait any more; none if nothing waits.
     async fn some(&self, backlog: &mut Option<u64>) -> Result<Option<u64>, Halt> {
-        let (through, Made { made, refused }) =
-            match self.store.read_unit(async |tx| look_on(tx, self.model).await).await? {
-                Next::Nothing => return Ok(None),
-                Next::Through(through) => (through, Made::default()),
-                Next::Embed(passages, through) => {
-                    if backlog.is_none() {
-                        *backlog = Some(self.count_backlog().await?);
-                    }
-                    (through, self.embed(passages).await?)
+        let (through, Made { made, refused }) = match self.store.read(async |tx| look_on(tx, self.model).await).await? {
+            Next::Nothing => return Ok(None),
+            Next::Through(through) => (through, Made::default()),
+            Next::Embed(passages, through) => {
+                if backlog.is_none() {
+                    *backlog = Some(self.count_backlog().await?);
                 }
-            };
+                (through, self.embed(passages).await?)
+            }
+        };
         let refused_count = refused.len();
         let serves = self.serving.model == self.model;
         let vectors: Vec<NewVector> =
             if serves { made.iter().map(|(_, vector)| vector.clone()).collect() } else { Vec::new() };
         self.nearby.watch();
         let keep = Keep { model: self.model, through, made, refused };
-        let stored = self.store.write_unit(async move |tx| keep.run(tx).await).await?;
+        let stored = self.store.write(async move |tx| keep.run(tx).await).await?;
         let settled = (stored.len() + refused_count) as u64;
         let dimensions = self.embedder.model().dimensions;
         let mut index = self.serving.index.write().unwrap_or_else(PoisonError::into_inner);

@@ -202,7 +202,7 @@ impl Upkeep {
     async fn plan(&self, embedder: &dyn Embedder) -> Result<Plan, Halt> {
         let model = embedder.model().clone();
         let now = self.clock.now();
-        let (wanted, mut others) = self.store.write_unit(async move |tx| register(tx, &model, now).await).await?;
+        let (wanted, mut others) = self.store.write(async move |tx| register(tx, &model, now).await).await?;
         others.sort_by_key(|other| other.through);
         let former = others.pop_if(|other| other.through > wanted.through);
         Ok(Plan { wanted, former, outdated: others })
@@ -215,7 +215,7 @@ impl Upkeep {
         self.nearby.watch();
         let mut after = MemoryId(0);
         loop {
-            let page = self.store.read_unit(async |tx| vectors::page(tx, model.id, after, PAGE).await).await?;
+            let page = self.store.read(async |tx| vectors::page(tx, model.id, after, PAGE).await).await?;
             let Some(last) = page.last() else { break };
             after = last.memory;
             for row in &page {
@@ -235,7 +235,7 @@ impl Upkeep {
     async fn drop_all(&self, models: &[VectorModel]) -> Result<(), Halt> {
         for model in models {
             let id = model.id;
-            while !self.store.write_unit(async move |tx| vectors::drop_some(tx, id, SLICE).await).await? {
+            while !self.store.write(async move |tx| vectors::drop_some(tx, id, SLICE).await).await? {
                 tokio::time::sleep(BREATH).await;
             }
             tracing::info!(model = model.name, "memory.embedding.dropped");

@@ -179,7 +179,7 @@ impl Bench {
     async fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), hob_store::Pace::Threaded).await.unwrap();
-        let episode = store.write_unit(async |tx| memories::begin_episode(tx, SCOPE, None, 0).await).await.unwrap();
+        let episode = store.write(async |tx| memories::begin_episode(tx, SCOPE, None, 0).await).await.unwrap();
         Self { store, nearby: Arc::default(), conditions: Conditions::default(), episode, _home: home }
     }
 
@@ -203,14 +203,14 @@ impl Bench {
     async fn say(&self, texts: &[&str]) -> Vec<MemoryId> {
         let texts = texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
         let episode = self.episode;
-        let ids = self.store.write_unit(async move |tx| say(tx, episode, &texts).await).await.unwrap();
+        let ids = self.store.write(async move |tx| say(tx, episode, &texts).await).await.unwrap();
         self.nearby.memories_written();
         ids
     }
 
     /// Forgets it, as it is done everywhere: what was made of the one behind it is made anew.
     async fn forget(&self, memory: MemoryId) {
-        self.store.write_unit(async move |tx| forget(tx, memory).await).await.unwrap();
+        self.store.write(async move |tx| forget(tx, memory).await).await.unwrap();
         self.nearby.forget(SCOPE, memory);
     }
 
@@ -250,11 +250,11 @@ impl Bench {
 
     /// The memories that have a vector of any model, which need not tell tokens.
     async fn stored_vectors(&self) -> Vec<i64> {
-        self.store.read_unit(embedded).await.unwrap()
+        self.store.read(embedded).await.unwrap()
     }
 
     async fn stored(&self) -> Stored {
-        self.store.read_unit(look).await.unwrap()
+        self.store.read(look).await.unwrap()
     }
 
     /// The memories in the index.

@@ -205,7 +205,7 @@ mod tests {
         let session = sessions::ensure(tx, "terminal:1", ChannelKind::Terminal, at(CREATED)).await?.id;
         let destination = Destination { conversation, reply_to: None };
         let chunk = NewChunk {
-            key: key,
+            key,
             session,
             run: None,
             destination: &destination,
@@ -223,14 +223,14 @@ mod tests {
     }
 
     async fn take(store: &Store, turn: Turn) -> Next {
-        store.write_unit(async move |tx| turn.take(tx).await).await.unwrap().next
+        store.write(async move |tx| turn.take(tx).await).await.unwrap().next
     }
 
     #[tokio::test]
     async fn only_what_was_tried_is_too_old() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let (session, _) = store.write_unit(async |tx| queue(tx, "k", false).await).await.unwrap();
+        let (session, _) = store.write(async |tx| queue(tx, "k", false).await).await.unwrap();
         // The clock has jumped between the words and their delivery: they go out.
         let mut now = CREATED + DAYS_LATER;
         let Next::Send(first) = take(&store, turn(session, now)).await else {
@@ -248,7 +248,7 @@ mod tests {
     async fn e5_new_words_are_taken_once_and_only_if_nothing_stands_before_them() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let queued = |key| store.write_unit(async move |tx| queue(tx, key, true).await);
+        let queued = |key| store.write(async move |tx| queue(tx, key, true).await);
         let (session, taken) = queued("k").await.unwrap();
         assert_eq!(taken, Some(1));
         assert_eq!(queued("k").await.unwrap().1, None, "it is queued once");

@@ -355,7 +355,7 @@ mod tests {
         let (session, lease) = (SessionId(1), Lease { owner: "me".to_owned(), now, until: now });
         let key = RunKey { run: RunId(1), session: SessionId(1) };
         let mine = lease.clone();
-        let found = store.write_unit(async move |tx| claim(tx, session, &mine).await).await.unwrap();
+        let found = store.write(async move |tx| claim(tx, session, &mine).await).await.unwrap();
         assert!(matches!(found, Found::Begun(found) if found == key), "nobody has looked at it yet");
         assert_eq!(parked(&mut tx).await, 0);
         assert!(matches!(take_over(&store, session, lease).await.unwrap(), Found::Parked));
@@ -371,7 +371,7 @@ mod tests {
     async fn b15_a_journal_is_folded_before_the_writer_is_held_and_looked_at_again_only_if_it_moved() {
         let (_dir, store, mut tx) = waiting().await;
         let seen = store
-            .read_unit(async |tx| LookAsked { session: Some(SessionId(1)), pressed: None, shows: true }.look(tx).await)
+            .read(async |tx| LookAsked { session: Some(SessionId(1)), pressed: None, shows: true }.look(tx).await)
             .await
             .unwrap();
         assert_eq!(seen.len(), 1);

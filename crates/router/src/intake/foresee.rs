@@ -73,7 +73,7 @@ impl Router {
         let is_quick = |ports: &Arc<Ports>| take.lease.is_some() && Foreseen::is_quick(ports);
         let Some(ports) = self.lanes.at_rest().filter(is_quick) else { return };
         let foreseen = async {
-            match self.store.read_unit(async |tx| foresee(tx, take).await).await? {
+            match self.store.read(async |tx| foresee(tx, take).await).await? {
                 Some((accepted, session, with)) => Foreseen::of(ports, accepted, (session, with)).await.map(Some),
                 None => Ok(None),
             }
@@ -92,10 +92,10 @@ impl Router {
             let take = Arc::clone(take);
             async move |tx: &mut Tx| take.run(tx).await
         };
-        match self.store.write_unit(unit()).await {
+        match self.store.write(unit()).await {
             Err(error) if !error.is_passing() && take.foreseen.swap(None).is_some() => {
                 tracing::error!(%error, "the message's run cannot begin with it: it is taken in alone");
-                self.store.write_unit(unit()).await
+                self.store.write(unit()).await
             }
             taken => taken,
         }

@@ -68,12 +68,12 @@ impl Router {
             self.redactor.clean(text);
         }
         let seen = match &order {
-            Order::Answer { .. } => self.store.read_unit(async |tx| LookAsked::run(run).look(tx).await).await?,
+            Order::Answer { .. } => self.store.read(async |tx| LookAsked::run(run).look(tx).await).await?,
             Order::Stop { .. } | Order::Resume | Order::AfterFailure(_) => Vec::new(),
         };
         let access = Arc::clone(&self.terms().access);
         let carry = Arc::new(CarryOut { run, order, by, access, seen, now: self.clock.now() });
-        let (ordered, lanes) = self.store.write_unit(async move |tx| carry.run(tx).await).await?;
+        let (ordered, lanes) = self.store.write(async move |tx| carry.run(tx).await).await?;
         tracing::info!(%run, ?ordered, "agent_run.ordered");
         for (session, channel) in lanes {
             self.lanes.wake_served(session, &channel);

@@ -43,7 +43,7 @@ impl Router {
     /// # Errors
     /// When the database fails: then nothing of it is gone.
     pub async fn forget(&self, what: Forget) -> Result<Forgotten, StoreError> {
-        let forgotten = self.store.write_unit(async move |tx| what.run(tx).await).await?;
+        let forgotten = self.store.write(async move |tx| what.run(tx).await).await?;
         take_out(&self.terms(), &forgotten.memories);
         Ok(forgotten)
     }
@@ -54,7 +54,7 @@ impl Router {
     /// # Errors
     /// When the database fails: then nothing of it is gone.
     pub async fn forget_all(&self, scope: Scope) -> Result<Counts, StoreError> {
-        let counts = self.store.write_unit(async move |tx| forget_all(tx, scope).await).await?;
+        let counts = self.store.write(async move |tx| forget_all(tx, scope).await).await?;
         self.empty(&self.terms(), scope).await;
         Ok(counts)
     }
@@ -67,8 +67,7 @@ impl Router {
     pub async fn forget_talk(&self, session: SessionId) -> Result<bool, StoreError> {
         let (mut next, mut later) = (Some(0), false);
         while let Some(after) = next {
-            let (forgotten, more) =
-                self.store.write_unit(async move |tx| forget::talk(tx, session, after).await).await?;
+            let (forgotten, more) = self.store.write(async move |tx| forget::talk(tx, session, after).await).await?;
             take_out(&self.terms(), &forgotten.memories);
             (next, later) = (more, later || forgotten.put_off);
         }
@@ -80,7 +79,7 @@ impl Router {
 
     /// Pins something, or takes the pin out; false: it is not there.
     pub async fn pin(&self, item: Item, pinned: bool) -> Result<bool, StoreError> {
-        self.store.write_unit(async move |tx| pin(tx, item, pinned).await).await
+        self.store.write(async move |tx| pin(tx, item, pinned).await).await
     }
 
     /// Takes as much as is soon done out of a scope of which everything is to go.

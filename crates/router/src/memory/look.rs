@@ -46,7 +46,7 @@ pub(crate) async fn look(
     let Some(text) = words(inbound) else {
         return Ok(None);
     };
-    let known = memory.store.read_unit(async |tx| who_and_where(tx, &inbound).await).await?;
+    let known = memory.store.read(async |tx| who_and_where(tx, inbound).await).await?;
     let Some((user, session)) = known else {
         return Ok(None);
     };

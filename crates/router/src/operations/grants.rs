@@ -22,7 +22,7 @@ impl Router {
     /// Takes a grant back at once, also from a run that has begun with it. False: it does not hold any more.
     pub async fn revoke_grant(&self, id: GrantId) -> Result<bool, StoreError> {
         let now = self.clock.now();
-        let revoked = self.store.write_unit(async move |tx| revoke(tx, id, now).await).await?;
+        let revoked = self.store.write(async move |tx| revoke(tx, id, now).await).await?;
         if let Some(held) = &revoked {
             tracing::info!(grant = %id, tool = held.tool, "grant.revoked");
             self.lanes.wake(held.session);

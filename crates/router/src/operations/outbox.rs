@@ -71,7 +71,7 @@ impl Router {
 
     async fn settle(&self, id: OutboxId, again: bool) -> Result<Settled, StoreError> {
         let now = self.clock.now();
-        let (settled, session) = self.store.write_unit(async move |tx| settle(tx, id, again, now).await).await?;
+        let (settled, session) = self.store.write(async move |tx| settle(tx, id, again, now).await).await?;
         if settled == Settled::Done {
             tracing::info!(outbox = %id, again, "outbox.settled_by_owner");
         }

@@ -34,7 +34,7 @@ pub(crate) async fn end(
     let Some(found) = operations::stoppable(tx, run).await? else { return Ok((Ended::Over, None)) };
     let operations::Stoppable { session, channel, user, state } = found;
     if state == "parked" {
-        write_off(tx, &RunKey { run: run, session }, now).await?;
+        write_off(tx, &RunKey { run, session }, now).await?;
         return Ok((Ended::Done(session), None));
     }
     let open = OpenAgent { id: run, session, user, state, channel };
@@ -50,7 +50,7 @@ impl Router {
     /// Ends a run: one that waits for its lane is taken back, another stops where it safely can.
     pub async fn end_run(&self, run: RunId, by: UserId) -> Result<Ended, StoreError> {
         let now = self.clock.now();
-        let (ended, open) = self.store.write_unit(async move |tx| end(tx, run, by, false, now).await).await?;
+        let (ended, open) = self.store.write(async move |tx| end(tx, run, by, false, now).await).await?;
         if let Some(open) = &open {
             tracing::info!(%run, %by, "agent_run.ended_by_owner");
             self.lanes.wake_served(open.session, &open.channel);

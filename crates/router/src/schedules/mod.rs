@@ -51,9 +51,9 @@ impl Router {
     pub async fn begin_due(&self, stop: &CancellationToken) -> Result<Duration, StoreError> {
         let now = self.clock.now();
         let Looked { next, due, untold } =
-            self.store.read_unit(async |tx| look(tx, &self.lanes.platforms(), now).await).await?;
+            self.store.read(async |tx| look(tx, &self.lanes.platforms(), now).await).await?;
         for id in untold {
-            let told = self.store.write_unit(async move |tx| fire::tell_paused(tx, id, now).await).await?;
+            let told = self.store.write(async move |tx| fire::tell_paused(tx, id, now).await).await?;
             told.into_iter().for_each(|session| self.delivery.wake(session));
         }
         let mut failed = false;
@@ -63,7 +63,7 @@ impl Router {
                 return Ok(Duration::ZERO);
             }
             let fire = Fire { id: *id, access: Arc::clone(&self.terms().access), now };
-            let fired = match self.store.write_unit(async move |tx| fire.run(tx).await).await {
+            let fired = match self.store.write(async move |tx| fire.run(tx).await).await {
                 Ok(fired) => fired,
                 // It stands in nobody's way.
                 Err(error) => {

@@ -36,7 +36,7 @@ impl Router {
     /// Makes the stored schedules of the config those that it declares now.
     pub async fn sync_schedules(&self, declared: Vec<Declared>) -> Result<(), StoreError> {
         let sync = Sync { declared, now: self.clock.now() };
-        self.store.write_unit(async move |tx| sync.run(tx).await).await
+        self.store.write(async move |tx| sync.run(tx).await).await
     }
 }
 

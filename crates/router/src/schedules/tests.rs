@@ -72,7 +72,7 @@ impl Home {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let user = store.write_unit(ada).await.unwrap();
+        let user = store.write(ada).await.unwrap();
         let access = Arc::new(access(&[("7", Role::User), ("1", Role::Owner)]));
         Self { _dir: dir, store, access, user }
     }
@@ -98,7 +98,7 @@ impl Home {
             grace_secs: 3_600,
             coalesces: true,
         };
-        match self.store.write_unit(async move |tx| change::make(tx, &new, now).await).await.unwrap() {
+        match self.store.write(async move |tx| change::make(tx, &new, now).await).await.unwrap() {
             Changed::Done(row, _) => row.id,
             other => panic!("{other:?}"),
         }
@@ -106,16 +106,16 @@ impl Home {
 
     async fn fire(&self, id: ScheduleId, now: &str) -> Fired {
         let fire = Fire { id, access: Arc::clone(&self.access), now: at(now) };
-        self.store.write_unit(async move |tx| fire.run(tx).await).await.unwrap()
+        self.store.write(async move |tx| fire.run(tx).await).await.unwrap()
     }
 
     async fn row(&self, id: ScheduleId) -> ScheduleRow {
-        self.store.read_unit(async |tx| Ok(schedules::lookup(tx, id).await?.unwrap())).await.unwrap()
+        self.store.read(async |tx| Ok(schedules::lookup(tx, id).await?.unwrap())).await.unwrap()
     }
 
     async fn ask(&self, sql: &str) -> Vec<String> {
         let sql = sql.to_owned();
-        self.store.write_unit(async move |tx| ask(tx, &sql).await).await.unwrap()
+        self.store.write(async move |tx| ask(tx, &sql).await).await.unwrap()
     }
 
     /// What came of the instants, by the hour.
@@ -136,7 +136,7 @@ impl Home {
         let principal = Principal { user: self.user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted };
         let viewer = Viewer { principal, conversation: place() };
         let now = at(now);
-        self.store.write_unit(async move |tx| change::alter(tx, &viewer, id, change, now).await).await.unwrap()
+        self.store.write(async move |tx| change::alter(tx, &viewer, id, change, now).await).await.unwrap()
     }
 }
 
@@ -151,7 +151,7 @@ async fn n13_an_instant_is_claimed_once_with_its_run_and_the_next() {
     assert_eq!(home.came().await, ["21 01 queued"]);
     assert_eq!(home.row(id).await.next_at, Some(at("2026-11-21T02:00:00Z").as_millisecond()));
     let run: i64 = home.ask("SELECT CAST(run_id AS TEXT) FROM occurrences").await[0].parse().unwrap();
-    let accepted = home.store.read_unit(async |tx| journal::first(tx, RunId(run)).await).await.unwrap().unwrap();
+    let accepted = home.store.read(async |tx| journal::first(tx, RunId(run)).await).await.unwrap().unwrap();
     insta::assert_snapshot!(accepted.text, @"
     [Schedule 1, every hour (UTC). Due Sat 2026-11-21 01:00 +00:00, begun 5 minutes late.]
     Water the plants.
@@ -221,10 +221,10 @@ async fn n13_five_failures_in_a_row_pause_it_and_are_told() {
     let row = home.row(id).await;
     assert_eq!((row.state.as_str(), row.why.as_deref()), ("paused", Some("failures")));
     let platforms = r#"["telegram"]"#.to_owned();
-    let looked = home.store.read_unit(async |tx| look(tx, &platforms, at("2026-11-21T09:00:00Z")).await).await.unwrap();
+    let looked = home.store.read(async |tx| look(tx, &platforms, at("2026-11-21T09:00:00Z")).await).await.unwrap();
     assert_eq!((looked.due, looked.untold), (vec![], vec![id]));
     let now = at("2026-11-21T09:00:00Z");
-    home.store.write_unit(async move |tx| fire::tell_paused(tx, id, now).await).await.unwrap();
+    home.store.write(async move |tx| fire::tell_paused(tx, id, now).await).await.unwrap();
     insta::assert_snapshot!(home.ask("SELECT text FROM outbox").await.join("\n"), @"
     Schedule 1 is paused: it has failed 5 times in a row. `/schedules resume 1` lets it go on.
     Water the plants.
@@ -241,7 +241,7 @@ async fn n13_it_is_done_with_what_its_maker_may_now() {
     home.access = Arc::new(access(&[("7", Role::Guest)]));
     home.fire(id, "2026-11-21T01:00:00Z").await;
     let run: i64 = home.ask("SELECT CAST(run_id AS TEXT) FROM occurrences").await[0].parse().unwrap();
-    let accepted = home.store.read_unit(async |tx| journal::first(tx, RunId(run)).await).await.unwrap().unwrap();
+    let accepted = home.store.read(async |tx| journal::first(tx, RunId(run)).await).await.unwrap().unwrap();
     assert_eq!(accepted.principal.role, Role::Guest);
     home.end("completed").await;
     home.access = Arc::default();
@@ -295,7 +295,7 @@ async fn n13_the_config_is_what_its_schedules_are() {
         }
     };
     let sync = async |declared: Vec<Declared>| {
-        home.store.write_unit(async move |tx| sync::Sync { declared, now: at(NOW) }.run(tx).await).await.unwrap();
+        home.store.write(async move |tx| sync::Sync { declared, now: at(NOW) }.run(tx).await).await.unwrap();
         home.ask("SELECT name || ' ' || id || ' ' || asked || ' ' || state || ' ' || ifnull(next_at, '') FROM schedules ORDER BY id")
             .await
     };
@@ -330,13 +330,13 @@ async fn n13_ten_thousand_schedules_are_one_look_a_minute() {
     )
     .await;
     let platforms = || r#"["telegram"]"#.to_owned();
-    let looked = home.store.read_unit(async |tx| look(tx, &platforms(), at(NOW)).await).await.unwrap();
+    let looked = home.store.read(async |tx| look(tx, &platforms(), at(NOW)).await).await.unwrap();
     assert!(looked.due.is_empty() && looked.next.is_some());
-    let due = home.store.read_unit(async |tx| look(tx, &platforms(), at("2026-11-21T06:00:00Z")).await).await.unwrap();
+    let due = home.store.read(async |tx| look(tx, &platforms(), at("2026-11-21T06:00:00Z")).await).await.unwrap();
     assert_eq!(due.due, [id]);
     assert!(
         home.store
-            .read_unit(async |tx| look(tx, r#"["terminal"]"#, at(NOW) + SignedDuration::from_hours(9)).await)
+            .read(async |tx| look(tx, r#"["terminal"]"#, at(NOW) + SignedDuration::from_hours(9)).await)
             .await
             .unwrap()
             .due

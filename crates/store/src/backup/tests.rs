@@ -61,13 +61,13 @@ impl Home {
 
     async fn write(&self, word: &'static str) {
         let store = self.open().await;
-        store.write_unit(async move |tx| leave(tx, word).await).await.unwrap();
+        store.write(async move |tx| leave(tx, word).await).await.unwrap();
         store.close().await;
     }
 
     async fn words(&self) -> Vec<String> {
         let store = self.open().await;
-        let words = store.read_unit(stored).await.unwrap();
+        let words = store.read(stored).await.unwrap();
         store.close().await;
         words
     }
@@ -140,7 +140,7 @@ async fn n12_a_backup_is_of_one_moment_while_messages_come_in() {
     let store = home.open().await;
     let writes = async {
         for _ in 0..200 {
-            store.write_unit(async |tx| leave(tx, "one of a pair").await).await.unwrap();
+            store.write(async |tx| leave(tx, "one of a pair").await).await.unwrap();
         }
     };
     let (made, ()) = tokio::join!(home.back_up(1), writes);
@@ -229,7 +229,7 @@ async fn n12_the_data_of_before_is_kept_beside_that_of_an_earlier_restore() {
     assert_eq!(second, home.data().join("before-restore-1970-01-01T000002Z-2"));
     for (before, words) in [(first, ["then", "since"]), (second, ["then", "later"])] {
         let store = Store::open(&before.join("hob.db"), Pace::Threaded).await.unwrap();
-        assert_eq!(store.read_unit(stored).await.unwrap(), words);
+        assert_eq!(store.read(stored).await.unwrap(), words);
         store.close().await;
     }
 }

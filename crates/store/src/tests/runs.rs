@@ -36,14 +36,14 @@ async fn look_and_claim(tx: &mut Tx, owner: &'static str) -> Result<(Vec<Session
 }
 
 async fn ask(store: &Store, owner: &'static str) -> (usize, bool) {
-    let (due, claimed) = store.write_unit(async move |tx| look_and_claim(tx, owner).await).await.unwrap();
+    let (due, claimed) = store.write(async move |tx| look_and_claim(tx, owner).await).await.unwrap();
     (due.len(), claimed.is_some())
 }
 
 #[tokio::test]
 async fn b9_a_run_that_could_not_be_given_back_is_claimed_by_its_owner_again() {
     let (_dir, store) = store().await;
-    store.write_unit(driven).await.unwrap();
+    store.write(driven).await.unwrap();
     assert_eq!(ask(&store, "another").await, (0, false));
     assert_eq!(ask(&store, ME).await, (1, true));
 }
@@ -67,12 +67,12 @@ async fn list(tx: &mut Tx) -> Result<(usize, i64, Vec<String>), StoreError> {
 #[tokio::test]
 async fn b11_what_is_put_aside_is_claimed_by_nobody_until_it_is_taken_up() {
     let (_dir, store) = store().await;
-    store.write_unit(driven).await.unwrap();
-    store.write_unit(async move |tx| aside(tx, true).await).await.unwrap();
+    store.write(driven).await.unwrap();
+    store.write(async move |tx| aside(tx, true).await).await.unwrap();
     assert_eq!(ask(&store, ME).await, (0, false), "its lane is free for others");
-    assert_eq!(store.read_unit(list).await.unwrap(), (1, 0, vec!["1 parked".to_owned()]));
-    store.write_unit(async move |tx| aside(tx, false).await).await.unwrap();
-    assert_eq!(store.read_unit(list).await.unwrap().0, 0);
+    assert_eq!(store.read(list).await.unwrap(), (1, 0, vec!["1 parked".to_owned()]));
+    store.write(async move |tx| aside(tx, false).await).await.unwrap();
+    assert_eq!(store.read(list).await.unwrap().0, 0);
     assert_eq!(ask(&store, "another").await, (1, true));
 }
 
@@ -91,6 +91,6 @@ async fn comes_due(tx: &mut Tx) -> Result<usize, StoreError> {
 #[tokio::test]
 async fn b11_a_question_whose_time_came_while_its_run_was_put_aside_comes_up_again() {
     let (_dir, store) = store().await;
-    store.write_unit(driven).await.unwrap();
-    assert_eq!(store.write_unit(comes_due).await.unwrap(), 2);
+    store.write(driven).await.unwrap();
+    assert_eq!(store.write(comes_due).await.unwrap(), 2);
 }

@@ -27,7 +27,7 @@ async fn names(tx: &mut Tx) -> Result<Vec<String>, StoreError> {
 async fn together(store: &Store, names: &[&'static str]) -> Vec<Result<(), String>> {
     let write = |name: &&'static str| {
         let name = *name;
-        store.write_unit(async move |tx| add(tx, name).await)
+        store.write(async move |tx| add(tx, name).await)
     };
     let written = join_all(names.iter().map(write)).await;
     written.into_iter().map(|result| result.map_err(|error| error.to_string())).collect()
@@ -38,7 +38,7 @@ async fn nobody_pays_for_anothers_error() {
     let (_dir, store) = store().await;
     let written = together(&store, &["anna", "fails", "ben"]).await;
     assert_eq!(written, [Ok(()), Err(StoreError::LeaseLost.to_string()), Ok(())]);
-    assert_eq!(store.read_unit(names).await.unwrap(), ["anna", "ben"]);
+    assert_eq!(store.read(names).await.unwrap(), ["anna", "ben"]);
 }
 
 #[tokio::test]
@@ -49,10 +49,10 @@ async fn a_panic_ends_one_write_and_not_the_writer() {
     assert!(!panicked.is_passing());
     let lost = StoreError::LeaseLost.to_string();
     assert_eq!(written, [Ok(()), Err(panicked.to_string()), Ok(()), Err(lost), Ok(())]);
-    assert_eq!(store.read_unit(names).await.unwrap(), ["anna", "ben", "cleo"]);
+    assert_eq!(store.read(names).await.unwrap(), ["anna", "ben", "cleo"]);
     assert_eq!(together(&store, &["panics"]).await, [Err(panicked.to_string())]);
-    store.write_unit(async |tx| add(tx, "dora").await).await.unwrap();
-    assert_eq!(store.read_unit(names).await.unwrap(), ["anna", "ben", "cleo", "dora"]);
+    store.write(async |tx| add(tx, "dora").await).await.unwrap();
+    assert_eq!(store.read(names).await.unwrap(), ["anna", "ben", "cleo", "dora"]);
 }
 
 /// Panics in the middle of reading.
@@ -65,10 +65,10 @@ async fn broken(tx: &mut Tx) -> Result<(), StoreError> {
 async fn panics_leave_readers_behind_that_read() {
     let (_dir, store) = store().await;
     for _ in 0..20 {
-        let read = store.read_unit(broken).await;
+        let read = store.read(broken).await;
         assert!(matches!(&read, Err(StoreError::Panicked(why)) if why == "broken"), "{read:?}");
     }
-    assert!(store.read_unit(names).await.unwrap().is_empty());
+    assert!(store.read(names).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn a_lock_is_waited_for_once_by_the_whole_group() {
     let before = store.work().statements.get();
     static TRIED: AtomicUsize = AtomicUsize::new(0);
     let anna = || {
-        store.write_unit(async |tx| {
+        store.write(async |tx| {
             TRIED.fetch_add(1, Ordering::Relaxed);
             add(tx, "anna").await
         })
@@ -89,6 +89,6 @@ async fn a_lock_is_waited_for_once_by_the_whole_group() {
     assert!(written.iter().all(|result| matches!(result, Err(StoreError::Busy(_)))), "{written:?}");
     assert_eq!(TRIED.load(Ordering::Relaxed), 0);
     other.execute("ROLLBACK").await.unwrap();
-    store.write_unit(async |tx| add(tx, "ben").await).await.unwrap();
-    assert_eq!(store.read_unit(names).await.unwrap(), ["ben"]);
+    store.write(async |tx| add(tx, "ben").await).await.unwrap();
+    assert_eq!(store.read(names).await.unwrap(), ["ben"]);
 }

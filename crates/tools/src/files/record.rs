@@ -65,7 +65,7 @@ impl Records {
     /// # Errors
     /// When there is none; whether another conversation has one is theirs alone to know.
     pub async fn find(&self, place: Place, id: FileId) -> Result<(FileRecord, PathBuf), RoomError> {
-        let found = self.store.read_unit(async |tx| files::find(tx, id).await).await.map_err(|error| failed(&error))?;
+        let found = self.store.read(async |tx| files::find(tx, id).await).await.map_err(|error| failed(&error))?;
         let record = found.filter(|record| record.session == place.session);
         let record =
             record.ok_or_else(|| RoomError::Content(format!("There is no file {id} in this conversation.")))?;
@@ -129,7 +129,7 @@ impl Records {
             };
             files::add(tx, &new, now).await
         };
-        let id = self.store.write_unit(record).await.map_err(|error| failed(&error))?;
+        let id = self.store.write(record).await.map_err(|error| failed(&error))?;
         Ok(Recorded { id, hash, bytes, mime })
     }
 }

@@ -345,7 +345,7 @@ async fn n8_a_record_is_for_the_people_of_its_conversation() {
     use hob_store::{Pace, Store};
     let home = Home::new();
     let store = Store::open(&home.path("data/test.db"), Pace::Threaded).await.unwrap();
-    store.write_unit(people).await.unwrap();
+    store.write(people).await.unwrap();
     let records = Records { store, contents: Contents::of(Path::new(&home.path("data"))) };
     let mine = Invocation::trial(json!({}));
     let origin = Source::new(Origin::File, "x");

@@ -55,7 +55,7 @@ impl Home {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        store.write_unit(users).await.unwrap();
+        store.write(users).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let tools = Registry::default()
             .with(Arc::new(RememberFact::new(store.clone(), TimeZone::UTC)))

@@ -1,6 +1,5 @@
 //! What is done with schedules, each as one piece of work on the database.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::schedule::shown;
@@ -11,7 +10,7 @@ use hob_core::domain::principal::{Principal, Role};
 use hob_store::error::StoreError;
 use hob_store::occurrences::OccurrenceRow;
 use hob_store::schedules::{NewSchedule, ScheduleRow};
-use hob_store::{Statement, Tx, occurrences, schedules, users};
+use hob_store::{Tx, occurrences, schedules, users};
 
 /// The most schedules of one person that are not over.
 pub const SCHEDULES_MAX: i64 = 200;
@@ -68,24 +67,6 @@ pub enum Changed {
 }
 
 /// Makes one.
-#[derive(Debug, Clone)]
-pub struct Make {
-    /// It.
-    pub new: NewSchedule,
-    /// Now.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Make {
-    type Output = Changed;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Changed, StoreError> {
-        make(tx, &self.new, self.now).await
-    }
-}
-
-/// Makes one.
 pub async fn make(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<Changed, StoreError> {
     let known = match &new.call {
         Some((run, call)) => schedules::find_by_call(tx, *run, call).await?,
@@ -113,28 +94,6 @@ pub async fn list(tx: &mut Tx, viewer: &Viewer, now: Timestamp) -> Result<(Strin
         }
     }
     Ok((if cards.is_empty() { "Nothing is scheduled.".to_owned() } else { cards.join("\n") }, taint))
-}
-
-/// Changes one.
-#[derive(Debug, Clone)]
-pub struct Alter {
-    /// Who wants it.
-    pub viewer: Viewer,
-    /// Which.
-    pub id: ScheduleId,
-    /// What.
-    pub change: Change,
-    /// Now.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Alter {
-    type Output = Changed;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Changed, StoreError> {
-        alter(tx, &self.viewer, self.id, self.change, self.now).await
-    }
 }
 
 /// Changes one.

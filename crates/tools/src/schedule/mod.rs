@@ -84,7 +84,7 @@ impl ScheduleTool {
             Action::Create => return self.create(invocation, fields).await.map(Outcome::Text),
             Action::List => {
                 let (text, taint) =
-                    self.store.read_unit(async |tx| change::list(tx, &viewer, now).await).await.map_err(failed)?;
+                    self.store.read(async |tx| change::list(tx, &viewer, now).await).await.map_err(failed)?;
                 return Ok(remembered(text, [taint]));
             }
             Action::Pause => (Change::Pause, "Paused"),
@@ -116,7 +116,7 @@ impl ScheduleTool {
     }
 
     async fn write(&self, unit: impl UnitOfWork<Changed> + 'static) -> Result<Changed, Outcome> {
-        let changed = self.store.write_unit(unit).await.map_err(failed)?;
+        let changed = self.store.write(unit).await.map_err(failed)?;
         self.alarm.notify_one();
         Ok(changed)
     }

@@ -41,7 +41,7 @@ impl Home {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        store.write_unit(rows).await.unwrap();
+        store.write(rows).await.unwrap();
         let (alarm, zone) = (Arc::new(Notify::new()), TimeZone::get("Europe/Berlin").unwrap());
         let tools = Registry::default().with(Arc::new(ScheduleTool::new(store.clone(), zone, Arc::clone(&alarm))));
         Self { _dir: dir, store, tools, alarm }
@@ -157,7 +157,7 @@ async fn n6_what_its_run_had_read_goes_along() {
     home.call(Invocation { taint: taint.clone(), ..nth(0, create("in 2h", "x")) }).await.unwrap();
     let stored = home
         .store
-        .read_unit(async |tx| {
+        .read(async |tx| {
             Ok(sqlx::query_scalar::<_, String>("SELECT taint FROM schedules ORDER BY id").fetch_all(&mut *tx).await?)
         })
         .await

@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
         (status = 401, body = Problem), (status = 404, body = Problem)))]
 async fn file(State(served): State<Arc<Served>>, _visitor: Visitor, Path(id): Path<i64>) -> Result<Response, Refused> {
     let gone = Refused::NotFound("file (any more)");
-    let Some(kept) = served.router.store.read_unit(async |tx| web_chat::file(tx, id).await).await? else {
+    let Some(kept) = served.router.store.read(async |tx| web_chat::file(tx, id).await).await? else {
         return Err(gone);
     };
     let bytes = u64::try_from(kept.bytes).unwrap_or(0);

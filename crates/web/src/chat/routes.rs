@@ -80,7 +80,7 @@ async fn chats(
         return Err(Refused::Bad(format!("at most {TITLE_CHARS_MAX} characters are looked for")));
     }
     let wanted = web_chat::Wanted { before: from.before.unwrap_or(i64::MAX), words: words.as_deref(), limit: PAGE };
-    let all = served.router.store.read_unit(async |tx| web_chat::chats(tx, wanted).await).await?;
+    let all = served.router.store.read(async |tx| web_chat::chats(tx, wanted).await).await?;
     let full = i64::try_from(all.len()).is_ok_and(|count| count >= PAGE);
     let next = all.last().filter(|_| full).map(|last| last.session.0);
     let entry = |chat: web_chat::Chat| ChatEntry {
@@ -120,7 +120,7 @@ async fn timeline(
         }
         None => Part::Newest,
     };
-    Ok(Json(served.router.store.look_unit(async |tx| Look { chat, part }.read(tx).await).await?))
+    Ok(Json(served.router.store.look(async |tx| Look { chat, part }.read(tx).await).await?))
 }
 
 /// What became of something that was sent.

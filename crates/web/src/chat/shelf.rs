@@ -50,7 +50,7 @@ async fn close(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
 impl Served {
     async fn place(&self, chat: String) -> Result<(Place, bool), Refused> {
         let chat = named(chat)?;
-        let found = self.router.store.read_unit(async |tx| find(tx, &chat).await).await?;
+        let found = self.router.store.read(async |tx| find(tx, &chat).await).await?;
         found.ok_or(Refused::NotFound("conversation"))
     }
 }
@@ -78,7 +78,7 @@ async fn rename(
     }
     let (place, _) = served.place(chat).await?;
     let session = place.session;
-    served.router.store.write_unit(async move |tx| web_chat::rename(tx, session, title.as_deref()).await).await?;
+    served.router.store.write(async move |tx| web_chat::rename(tx, session, title.as_deref()).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -104,7 +104,7 @@ async fn delete(
     }
     let later = served.router.forget_talk(place.session).await?;
     let session = place.session;
-    if !served.router.store.write_unit(async move |tx| close(tx, session).await).await? {
+    if !served.router.store.write(async move |tx| close(tx, session).await).await? {
         return Err(at_work());
     }
     served.page.changed(&chat);

@@ -99,7 +99,7 @@ impl Watching {
             }
             let scene = self.scene.look();
             let look = Look { chat: self.chat.clone(), part: Part::After(self.mark) };
-            let mut events = match self.served.router.store.look_unit(async |tx| look.read(tx).await).await {
+            let mut events = match self.served.router.store.look(async |tx| look.read(tx).await).await {
                 Ok(timeline) => self.said(timeline),
                 Err(error) => {
                     tracing::warn!(%error, "a conversation cannot be read for the page");
@@ -179,7 +179,7 @@ pub(super) async fn begin(router: &Router, chat: &str, said: Option<&str>) -> Re
         Some(mark) => Ok(mark),
         None => Ok(router
             .store
-            .look_unit(async |tx| Look { chat: chat.to_owned(), part: Part::Newest }.read(tx).await)
+            .look(async |tx| Look { chat: chat.to_owned(), part: Part::Newest }.read(tx).await)
             .await?
             .upto),
     }

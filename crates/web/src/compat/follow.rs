@@ -62,7 +62,7 @@ impl Following {
             let scene = self.scene.look();
             let seen = if is_time || self.looked != Some(scene.changes) || self.run.is_none() {
                 self.looked = Some(scene.changes);
-                self.served.router.store.look_unit(async |tx| look::look(tx, &self.place).await).await?
+                self.served.router.store.look(async |tx| look::look(tx, &self.place).await).await?
             } else {
                 None
             };

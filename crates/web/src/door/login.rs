@@ -40,7 +40,7 @@ pub fn link(page: &str, key: &Secret) -> String {
 async fn exchange(tx: &mut Tx, login: &str, cookie: &Secret, agent: &str, now: Timestamp) -> Result<bool, StoreError> {
     let Some(role) = web_door::take_login(tx, &hash(login), now).await? else { return Ok(false) };
     let expires_at = now.checked_add(VISIT_HOLDS).unwrap_or(Timestamp::MAX);
-    let visit = NewVisit { hash: &hash(cookie.expose()), role: &role, agent: agent, expires_at };
+    let visit = NewVisit { hash: &hash(cookie.expose()), role: &role, agent, expires_at };
     web_door::add_visit(tx, &visit, now).await?;
     Ok(true)
 }
@@ -64,7 +64,7 @@ pub(crate) async fn enter(
     let Form(form) = form.map_err(|error| Refused::Bad(format!("that is no login: {error}")))?;
     let now = door.router.clock.now();
     let login = form.key.trim().to_owned();
-    if !door.router.store.read_unit(async |tx| web_door::login_holds(tx, &hash(&login), now).await).await? {
+    if !door.router.store.read(async |tx| web_door::login_holds(tx, &hash(&login), now).await).await? {
         // Only what fails counts, so that nobody who guesses keeps the owner out.
         if !door.logins.allows(now.as_second()) {
             return Err(Refused::TooOften);
@@ -76,7 +76,7 @@ pub(crate) async fn enter(
     let agent: String = agent.chars().take(AGENT_CHARS_MAX).collect();
     let cookie = new_key(&*door.rng());
     let kept = cookie.clone();
-    if !door.router.store.write_unit(async move |tx| exchange(tx, &login, &kept, &agent, now).await).await? {
+    if !door.router.store.write(async move |tx| exchange(tx, &login, &kept, &agent, now).await).await? {
         // Somebody else was faster with it.
         tracing::warn!("web.refused: a login with a link that does not hold");
         return Ok(Redirect::to("/login?over").into_response());
@@ -104,7 +104,7 @@ pub(crate) fn renewed(door: &Door, visitor: &Visitor, headers: &HeaderMap, answe
 /// `POST /logout`.
 pub(crate) async fn leave(State(door): State<Door>, visitor: Visitor) -> Result<Response, Refused> {
     if let Some(visit) = visitor.visit {
-        door.router.store.write_unit(async move |tx| web_door::end_visit(tx, visit).await).await?;
+        door.router.store.write(async move |tx| web_door::end_visit(tx, visit).await).await?;
     }
     let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), &gone))

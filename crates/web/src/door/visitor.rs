@@ -88,7 +88,7 @@ async fn note(tx: &mut Tx, id: i64, is_key: bool, now: Timestamp) -> Result<(), 
 impl Door {
     /// Whether they have neither logged out nor stayed away for too long, and their key is not taken back.
     pub(crate) async fn holds(&self, visitor: Visitor) -> Result<bool, StoreError> {
-        self.router.store.read_unit(async |tx| holds(tx, &visitor, self.router.clock.now()).await).await
+        self.router.store.read(async |tx| holds(tx, &visitor, self.router.clock.now()).await).await
     }
 
     async fn enter(&self, parts: &Parts) -> Result<Visitor, Refused> {
@@ -105,12 +105,12 @@ impl Door {
             Some(Credential::Key(secret)) => (secret, true),
         };
         let (store, now) = (&self.router.store, self.router.clock.now());
-        let found = store.read_unit(async |tx| find(tx, &hash(&secret), is_key, now).await).await?;
+        let found = store.read(async |tx| find(tx, &hash(&secret), is_key, now).await).await?;
         let held = found.ok_or(Refused::Nobody)?;
         let noted = held.seen_at.and_then(|at| Timestamp::from_millisecond(at).ok());
         let is_fresh = noted.is_some_and(|at| now.duration_since(at).unsigned_abs() < NOTED_EVERY);
         let id = held.id;
-        if !is_fresh && let Err(error) = store.write_unit(async move |tx| note(tx, id, is_key, now).await).await {
+        if !is_fresh && let Err(error) = store.write(async move |tx| note(tx, id, is_key, now).await).await {
             tracing::warn!(%error, "a visit could not be noted");
         }
         Proven::of(parts).is(if is_key { Who::Key(held.id) } else { Who::Visit(held.id) });

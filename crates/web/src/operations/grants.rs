@@ -57,7 +57,7 @@ pub(crate) async fn list(
     Query(part): Query<AfterGrant>,
 ) -> Result<Json<Grants>, Refused> {
     let after = part.after.map(GrantId);
-    let rows = served.router.store.read_unit(async |tx| operations::grants(tx, after, ASKED).await).await?;
+    let rows = served.router.store.read(async |tx| operations::grants(tx, after, ASKED).await).await?;
     let (rows, more) = paged(rows);
     let next = rows.last().filter(|_| more).map(|row| row.id.0);
     let grant = |row: HeldGrant| Grant {

@@ -80,7 +80,7 @@ pub(crate) async fn waiting(
     Query(part): Query<Part>,
 ) -> Result<Json<Chunks>, Refused> {
     let after = part.after()?;
-    let rows = served.router.store.read_unit(async |tx| operations::open_chunks(tx, after, ASKED).await).await?;
+    let rows = served.router.store.read(async |tx| operations::open_chunks(tx, after, ASKED).await).await?;
     Ok(Json(Chunks::of(&served, rows, |row| (row.session.0, row.id.0))))
 }
 
@@ -93,7 +93,7 @@ pub(crate) async fn given_up(
     Query(part): Query<Part>,
 ) -> Result<Json<Chunks>, Refused> {
     let before = part.mark()?.unwrap_or((i64::MAX, i64::MAX));
-    let rows = served.router.store.read_unit(async |tx| operations::given_up(tx, before, ASKED).await).await?;
+    let rows = served.router.store.read(async |tx| operations::given_up(tx, before, ASKED).await).await?;
     Ok(Json(Chunks::of(&served, rows, |row| (row.ended_at.unwrap_or_default(), row.id.0))))
 }
 

@@ -67,7 +67,7 @@ pub(crate) async fn providers(
     let ago = |hours| millis(now - SignedDuration::from_hours(hours));
     // The quarter of an hour that it is now counts as well.
     let day = [ago(24), ago(-1)];
-    let shares = router.store.read_unit(async |tx| spend::shares(tx, &day, By::Model).await).await?;
+    let shares = router.store.read(async |tx| spend::shares(tx, &day, By::Model).await).await?;
     let catalog = Arc::clone(&router.terms().house.models);
     let (states, counted) = (catalog.states(), router.delivery.meters().model_calls.all());
     let model = |report: health::ModelReport| {

@@ -53,7 +53,7 @@ pub(crate) async fn list(
     Query(part): Query<Part>,
 ) -> Result<Json<OpenRuns>, Refused> {
     let after = part.after()?;
-    let rows = served.router.store.read_unit(async |tx| operations::open_runs(tx, after, ASKED).await).await?;
+    let rows = served.router.store.read(async |tx| operations::open_runs(tx, after, ASKED).await).await?;
     let (rows, more) = paged(rows);
     let now = served.router.clock.now();
     let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.session, row.id));
@@ -79,7 +79,7 @@ pub(crate) async fn end(
     let me = owner::principal(&served.router).await?;
     match served.router.end_run(RunId(run), me.user).await? {
         Ended::Done(session) => {
-            let key = served.router.store.read_unit(async |tx| sessions::key(tx, session).await).await?;
+            let key = served.router.store.read(async |tx| sessions::key(tx, session).await).await?;
             // Whoever has that conversation open sees it go.
             key.as_deref()
                 .and_then(|key| key.strip_prefix("web:"))

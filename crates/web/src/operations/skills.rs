@@ -47,7 +47,7 @@ pub(crate) struct Skills {
 /// The skills, usable or not.
 #[utoipa::path(get, path = "/api/operations/skills", tag = "operations", responses((status = 200, body = Skills), (status = 401, body = Problem)))]
 pub(crate) async fn skills(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<Skills>, Refused> {
-    let records = served.router.store.read_unit(skills::list).await?;
+    let records = served.router.store.read(skills::list).await?;
     let list = served.router.terms().house.skills.list_by(&records);
     let entry = |line: hob_core::domain::skills::SkillLine| SkillEntry {
         standing: line.standing.as_str(),

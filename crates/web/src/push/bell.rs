@@ -132,7 +132,7 @@ impl Teller {
     async fn listeners(&self) -> Result<(Vec<Subscription>, Option<Vec<u8>>), StoreError> {
         let now = self.router.clock.now();
         let find = async |tx: &mut Tx| Ok((web_push::list(tx, now).await?, web_push::find_key(tx).await?));
-        self.router.store.read_unit(find).await
+        self.router.store.read(find).await
     }
 
     /// Tells all that listen of one thing.
@@ -183,7 +183,7 @@ impl Teller {
     }
 
     async fn gone(&self, id: i64) {
-        match self.router.store.write_unit(async move |tx| web_push::delete(tx, id).await).await {
+        match self.router.store.write(async move |tx| web_push::delete(tx, id).await).await {
             Ok(()) => tracing::info!(subscription = id, "a browser is told no more: its push service knows it no more"),
             Err(error) => tracing::warn!(%error, "a browser that is gone is still written down"),
         }

@@ -57,12 +57,12 @@ fn broken(error: SealError) -> Refused {
 async fn how(State(served): State<Arc<Served>>, Owner(visitor): Owner) -> Result<Json<How>, Refused> {
     let visit = visit(visitor)?;
     let look = async |tx: &mut Tx| Ok((web_push::find_key(tx).await?, web_push::is_told(tx, visit).await?));
-    let (kept, told) = served.router.store.read_unit(look).await?;
+    let (kept, told) = served.router.store.read(look).await?;
     let kept = match kept {
         Some(kept) => kept,
         None => {
             let fresh = fresh().map_err(broken)?;
-            served.router.store.write_unit(async move |tx| web_push::key(tx, &fresh).await).await?
+            served.router.store.write(async move |tx| web_push::key(tx, &fresh).await).await?
         }
     };
     Ok(Json(How { key: Key::of(&kept).map_err(broken)?.public(), told }))
@@ -81,7 +81,7 @@ async fn listen(
     let new = Subscription { id: 0, endpoint, p256dh, auth };
     recipient(&new).map_err(|error| Refused::Bad(error.to_string()))?;
     let now = served.router.clock.now();
-    if !served.router.store.write_unit(async move |tx| web_push::add(tx, visit, &new, now).await).await? {
+    if !served.router.store.write(async move |tx| web_push::add(tx, visit, &new, now).await).await? {
         return Err(Refused::Conflict("too many browsers are told already: log some of them out".to_owned()));
     }
     served.bell.heard();
@@ -93,6 +93,6 @@ async fn listen(
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 async fn leave(State(served): State<Arc<Served>>, Owner(visitor): Owner) -> Result<StatusCode, Refused> {
     let visit = visit(visitor)?;
-    served.router.store.write_unit(async move |tx| web_push::leave(tx, visit).await).await?;
+    served.router.store.write(async move |tx| web_push::leave(tx, visit).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Query, State};
 use serde::{Deserialize, Serialize};
@@ -14,9 +13,8 @@ use crate::reply::{Problem, Refused};
 use crate::served::Served;
 use hob_agent::machine::status::Status;
 use hob_core::domain::inbound::ChannelKind;
-use hob_store::error::StoreError;
+use hob_store::millis;
 use hob_store::run_list::{self, Below, Entry, Part};
-use hob_store::{Statement, Tx, millis};
 
 /// So many runs are shown at once.
 const PAGE: i64 = 50;
@@ -144,29 +142,14 @@ impl Filter {
         })
     }
 
-    fn list(self, now: i64) -> Result<List, Refused> {
+    fn list(self, now: i64) -> Result<(run_list::Filter, Below), Refused> {
         let states = self.states()?.map(|states| states.into_iter().map(str::to_owned).collect());
         if let Some(channel) = &self.channel {
             channel.parse::<ChannelKind>().map_err(|error| Refused::Bad(error.to_string()))?;
         }
         let Self { before, channel, session, cost_min, took_min, .. } = self;
         let filter = run_list::Filter { session, channel, states, cost_min, took_min, now };
-        Ok(List { filter, before: before.unwrap_or(i64::MAX) })
-    }
-}
-
-/// Looks for runs.
-struct List {
-    filter: run_list::Filter,
-    before: i64,
-}
-
-#[async_trait]
-impl Statement for List {
-    type Output = Option<Part>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        run_list::list(tx, &self.filter, Below { before: self.before, limit: PAGE }).await
+        Ok((filter, Below { before: before.unwrap_or(i64::MAX), limit: PAGE }))
     }
 }
 
@@ -178,8 +161,9 @@ async fn list(
     _visitor: Visitor,
     Query(filter): Query<Filter>,
 ) -> Result<Json<RunList>, Refused> {
-    let list = filter.list(millis(served.router.clock.now()))?;
-    let Part { runs, next } = served.router.store.read(list).await?.ok_or(Refused::NotFound("conversation"))?;
+    let (filter, below) = filter.list(millis(served.router.clock.now()))?;
+    let part = served.router.store.read(async |tx| run_list::list(tx, &filter, below).await).await?;
+    let Part { runs, next } = part.ok_or(Refused::NotFound("conversation"))?;
     Ok(Json(RunList { runs: runs.into_iter().map(RunEntry::from).collect(), next }))
 }
 
