@@ -7,11 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use hob::daemon::upkeep::{Hand, Keep, round};
 use hob_core::domain::clock::SystemClock;
-use hob_store::error::StoreError;
-use hob_store::{Pace, Statement, Store, Tx};
+use hob_store::{Pace, Store, Tx};
 use jiff::SignedDuration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -20,18 +18,6 @@ use tokio_util::sync::CancellationToken;
 const ROWS: i64 = 20_000;
 /// Commits that are timed without upkeep.
 const ALONE: Duration = Duration::from_secs(10);
-
-struct Sql(String);
-
-#[async_trait]
-impl Statement for Sql {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        sqlx::raw_sql(sqlx::AssertSqlSafe(self.0.clone())).execute(tx).await?;
-        Ok(())
-    }
-}
 
 async fn fill(store: &Store, rows: i64) {
     let numbers = format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})");
@@ -56,8 +42,17 @@ async fn fill(store: &Store, rows: i64) {
             SELECT 'p1', 'c', 'k' || i, 'some words about ' || i, 'Ada', 'told', 1, 0.5, 0 FROM n WHERE i < 5000"),
     ];
     for sql in all {
-        store.write(Sql(sql)).await.unwrap();
+        run(store, sql).await;
     }
+}
+
+/// Runs SQL as it stands.
+async fn run(store: &Store, sql: String) {
+    let run = async move |tx: &mut Tx| {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(tx).await?;
+        Ok(())
+    };
+    store.write(run).await.unwrap();
 }
 
 /// Commits until told; gives each delay, sorted.
@@ -65,7 +60,7 @@ async fn commit(store: &Store, stop: &CancellationToken) -> Vec<Duration> {
     let mut took = Vec::new();
     while !stop.is_cancelled() {
         let begun = Instant::now();
-        store.write(Sql("UPDATE sessions SET last_ordinal = last_ordinal + 1".to_owned())).await.unwrap();
+        run(store, "UPDATE sessions SET last_ordinal = last_ordinal + 1".to_owned()).await;
         took.push(begun.elapsed());
     }
     took.sort_unstable();

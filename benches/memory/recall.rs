@@ -22,7 +22,7 @@ use hob_memory::vectors::index::Index;
 use hob_store::error::StoreError;
 use hob_store::memories::{NewMemory, begin_episode};
 use hob_store::vectors::{self, NewModel, NewVector};
-use hob_store::{Pace, Statement, Store, Tx};
+use hob_store::{Pace, Store, Tx};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::time::Instant;
@@ -73,14 +73,15 @@ async fn write(store: &Store, memories: i64, words: &Arc<Words>) -> Duration {
     let started = Instant::now();
     for from in (1..=memories).step_by(usize::try_from(BATCH).unwrap()) {
         let through = memories.min(from + BATCH - 1);
-        store.write(Write { from, through, words: Arc::clone(words) }).await.unwrap();
+        let words = Arc::clone(words);
+        store.write(async move |tx| say(tx, from, through, &words).await).await.unwrap();
     }
     started.elapsed()
 }
 
 /// Vectors for all of them, and how long it took to write them.
 async fn embed(store: &Store, memories: i64) -> (Arc<Serving>, Duration) {
-    let model = store.write(Register).await.unwrap();
+    let model = store.write(register).await.unwrap();
     let mut index = Index::new(DIMENSIONS);
     let mut took = Duration::ZERO;
     for from in (1..=memories).step_by(usize::try_from(BATCH).unwrap()) {
@@ -90,7 +91,7 @@ async fn embed(store: &Store, memories: i64) -> (Arc<Serving>, Duration) {
             index.insert(SCOPE, row.memory.0, &stored.bits());
         }
         let started = Instant::now();
-        store.write(Put { model, rows }).await.unwrap();
+        store.write(async move |tx| put(tx, model, &rows).await).await.unwrap();
         took += started.elapsed();
     }
     let described = EmbeddingModel { name: "scattered".to_owned(), dimensions: DIMENSIONS, digest: String::new() };
@@ -218,70 +219,42 @@ fn row(memory: i64) -> NewVector {
     NewVector { memory: memory.into(), vector: bytes::encode(&vector(seed)), signs: Some(tokens) }
 }
 
-struct Register;
+async fn register(tx: &mut Tx) -> Result<i64, StoreError> {
+    let new = NewModel { name: "scattered", dimensions: 384, digest: "scattered" };
+    Ok(vectors::register(tx, new, Timestamp::UNIX_EPOCH).await?.id)
+}
 
-#[async_trait]
-impl Statement for Register {
-    type Output = i64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<i64, StoreError> {
-        let new = NewModel { name: "scattered", dimensions: 384, digest: "scattered" };
-        Ok(vectors::register(tx, new, Timestamp::UNIX_EPOCH).await?.id)
+async fn say(tx: &mut Tx, from: i64, through: i64, words: &Words) -> Result<(), StoreError> {
+    let mut episode = None;
+    for memory in from..=through {
+        let at = BEGAN + memory * 60_000;
+        let open = match episode {
+            Some(open) if (memory - from) % TURNS != 0 => open,
+            _ => begin_episode(tx, SCOPE, None, at).await?,
+        };
+        episode = Some(open);
+        let new = NewMemory {
+            scope: SCOPE,
+            session: None,
+            speaker: if memory % 2 == 0 { "Anna" } else { "Ben" },
+            user: None,
+            message: None,
+            text: &words.text(memory),
+            asked: None,
+            origin: "import",
+            importance: if memory % 200 == 0 { 0.9 } else { 0.3 },
+            at,
+        };
+        assert_eq!(keep::add_to(tx, open, &new).await?.0, memory);
     }
+    Ok(())
 }
 
-struct Write {
-    from: i64,
-    through: i64,
-    words: Arc<Words>,
-}
-
-#[async_trait]
-impl Statement for Write {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        let mut episode = None;
-        for memory in self.from..=self.through {
-            let at = BEGAN + memory * 60_000;
-            let open = match episode {
-                Some(open) if (memory - self.from) % TURNS != 0 => open,
-                _ => begin_episode(tx, SCOPE, None, at).await?,
-            };
-            episode = Some(open);
-            let new = NewMemory {
-                scope: SCOPE,
-                session: None,
-                speaker: if memory % 2 == 0 { "Anna" } else { "Ben" },
-                user: None,
-                message: None,
-                text: &self.words.text(memory),
-                asked: None,
-                origin: "import",
-                importance: if memory % 200 == 0 { 0.9 } else { 0.3 },
-                at,
-            };
-            assert_eq!(keep::add_to(tx, open, &new).await?.0, memory);
-        }
-        Ok(())
+async fn put(tx: &mut Tx, model: i64, rows: &[NewVector]) -> Result<(), StoreError> {
+    for row in rows {
+        vectors::put(tx, model, row).await?;
     }
-}
-
-struct Put {
-    model: i64,
-    rows: Vec<NewVector>,
-}
-
-#[async_trait]
-impl Statement for Put {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        for row in &self.rows {
-            vectors::put(tx, self.model, row).await?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Is never asked.

@@ -14,11 +14,12 @@ use hob_config::environment::Environment;
 use hob_core::domain::memory::Scope;
 use hob_memory::forget::Forget;
 use hob_memory::item::Item;
-use hob_memory::transfer::export::Export;
+use hob_memory::transfer::export;
 use hob_memory::transfer::import::Import;
 use hob_memory::transfer::line;
 use hob_store::beside::Beside;
 use hob_store::reader::Reader;
+use hob_store::{remembered, transfer};
 
 mod look;
 mod render;
@@ -123,20 +124,20 @@ async fn search(database: &Path, words: &str, which: &Which) -> anyhow::Result<(
 async fn list(database: &Path, which: &Which) -> anyhow::Result<()> {
     let mut reader = Reader::open(database).await?;
     let scopes = scopes(&mut reader, which.person.as_deref()).await?;
-    let found = reader.read(look::Newest { scopes, limit: i64::from(which.limit) }).await?;
+    let found = reader.read(async |tx| look::newest(tx, &scopes, i64::from(which.limit)).await).await?;
     if which.json { show_json(&found) } else { Ok(show(&render::found(&found))?) }
 }
 
 /// Where may be looked: for one person what they may be told in private, else everywhere.
 async fn scopes(reader: &mut Reader, person: Option<&str>) -> anyhow::Result<Vec<Scope>> {
     match person {
-        None => Ok(reader.read(look::Scopes).await?),
+        None => Ok(reader.read(remembered::scopes).await?),
         Some(name) => Ok(vec![person_named(reader, name).await?, Scope::House]),
     }
 }
 
 pub(super) async fn person_named(reader: &mut Reader, name: &str) -> anyhow::Result<Scope> {
-    match reader.read(look::Named { name: name.to_owned() }).await?.as_slice() {
+    match reader.read(async |tx| transfer::users_by_name(tx, name).await).await?.as_slice() {
         [user] => Ok(Scope::Person(*user)),
         [] => bail!("nobody called {name} has talked with Hob; `hob memory stats` shows who has"),
         several => {
@@ -155,7 +156,7 @@ async fn forget(database: &Path, ids: &[String]) -> anyhow::Result<()> {
     let mut beside = Beside::open(database).await?;
     let mut missing = Vec::new();
     for item in items {
-        let forgotten = beside.write(Forget::from(item)).await?;
+        let forgotten = beside.write(async |tx| Forget::from(item).run(tx).await).await?;
         if forgotten.memories.is_empty() && forgotten.facts.is_empty() {
             missing.push(item.to_string());
         } else {
@@ -167,7 +168,7 @@ async fn forget(database: &Path, ids: &[String]) -> anyhow::Result<()> {
 }
 
 async fn export(database: &Path, file: Option<&Path>) -> anyhow::Result<()> {
-    let lines = Reader::open(database).await?.read(Export).await?;
+    let lines = Reader::open(database).await?.read(export::export).await?;
     let text = line::write(&lines)?;
     let Some(file) = file else {
         return Ok(show(&text)?);
@@ -207,7 +208,8 @@ async fn import(database: &Path, file: &Path, into: Into) -> anyhow::Result<()> 
         Into::Person(name) => Some(person_named(&mut Reader::open(database).await?, &name).await?),
     };
     let mut beside = Beside::open(database).await?;
-    let imported = beside.write(Import { lines, into }).await?;
+    let import = Import { lines, into };
+    let imported = beside.write(async |tx| import.run(tx).await).await?;
     beside.close().await;
     let imported = imported.map_err(|problems| nothing_imported(&problems))?;
     Ok(show(&render::imported(&imported))?)

@@ -13,8 +13,8 @@ use hob_config::environment::Environment;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::principal::Role;
 use hob_core::policy::pairing::Code;
-use hob_router::pairing::Confirm;
-use hob_router::pairing::desk::{Show, Shown};
+use hob_router::pairing;
+use hob_router::pairing::desk::{self, Shown};
 use hob_store::beside::Beside;
 use hob_store::lock::{DataLock, LockError};
 use hob_store::pairings::Pairing;
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
     let now = SystemClock.now();
     runtime()?.block_on(async {
         let Some(code) = &arguments.code else {
-            let shown = Reader::open(&database).await?.read(Show { now }).await?;
+            let shown = Reader::open(&database).await?.read(async |tx| desk::show(tx, now).await).await?;
             let is_running = matches!(DataLock::take(&directory), Err(LockError::Taken { .. }));
             return Ok(show(&render(&shown, is_running))?);
         };
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
             RoleArgument::Owner => Role::Owner,
         };
         let mut beside = Beside::open(&database).await?;
-        let confirmed = beside.write(Confirm { code, role, now }).await?;
+        let confirmed = beside.write(async move |tx| pairing::confirm(tx, &code, role, now).await).await?;
         beside.close().await;
         match confirmed {
             Some(confirmed) => Ok(show(&paired(&confirmed.pairing, role))?),

@@ -14,8 +14,8 @@ use crate::daemon::DATABASE;
 use hob_agent::machine::begun::ModelBill;
 use hob_agent::prompt::Material;
 use hob_agent::replay::Recorded;
-use hob_agent::replay::at::LoadAt;
-use hob_agent::replay::load::{Found, Load};
+use hob_agent::replay::at;
+use hob_agent::replay::load::{self, Found};
 use hob_agent::replay::tree::Tree;
 use hob_agent::replay::verify::Verdict;
 use hob_agent::replay::what_if::{Change, Report, WhatIf, up_to_asking, what_if};
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
     let runtime = runtime()?;
     let (found, mut opened) = runtime.block_on(async {
         let mut opened = open(named).await?;
-        anyhow::Ok((opened.reader.read(Load { run: RunId(run) }).await?, opened))
+        anyhow::Ok((opened.reader.read(async |tx| load::load(tx, RunId(run)).await).await?, opened))
     })?;
     let recorded = match found {
         Found::Run(recorded) => recorded,
@@ -158,9 +158,12 @@ fn priced(what: WhatIf, table: &Table) -> Change {
 /// What the run's requests are made of, with another prompt if there is one.
 async fn material(reader: &mut Reader, recorded: &Recorded, system: Option<String>) -> anyhow::Result<Material> {
     let at = i64::try_from(recorded.events.len()).unwrap_or(i64::MAX);
-    let unfolded = reader.read(LoadAt { run: recorded.run, at }).await?.context("the run is not there any more")?;
+    let unfolded = reader
+        .read(async |tx| at::unfolded(tx, recorded.run, at).await)
+        .await?
+        .context("the run is not there any more")?;
     let wanted = unfolded.fold()?.wants().context("the run has not begun: there is nothing to ask")?;
-    let kept = reader.read(wanted).await?;
+    let kept = reader.read(async |tx| wanted.load(tx).await).await?;
     let kept = kept.context("what the run's requests were made of is not kept any more: there is nothing to ask")?;
     Ok(match system {
         Some(system) => Material { system, ..kept },

@@ -8,7 +8,8 @@ use clap::Args;
 use crate::cli::replay::open;
 use crate::cli::{runtime, show, show_json};
 use hob_agent::machine::status::Status;
-use hob_agent::replay::load::ListRuns;
+use hob_agent::replay::load;
+use hob_store::Tx;
 
 mod render;
 
@@ -46,8 +47,9 @@ const STATES: [&str; 8] = [
 /// When the database cannot be read, or there is no such session.
 pub(super) fn run(arguments: RunsArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let RunsArguments { limit, session, state, json } = arguments;
-    let wanted = ListRuns { session: session.clone(), state, limit: i64::from(limit) };
-    let runs = runtime()?.block_on(async { anyhow::Ok(open(named).await?.reader.read(wanted).await?) })?;
+    let limit = i64::from(limit);
+    let list = async |tx: &mut Tx| load::list_runs(tx, session.as_deref(), state.as_deref(), limit).await;
+    let runs = runtime()?.block_on(async { anyhow::Ok(open(named).await?.reader.read(list).await?) })?;
     let Some(runs) = runs else {
         bail!("there is no session {}; `hob runs` shows them all", session.unwrap_or_default());
     };

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use async_trait::async_trait;
 use clap::Subcommand;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -15,7 +14,7 @@ use hob_config::environment::Environment;
 use hob_core::domain::clock::{Clock, SystemClock};
 use hob_core::policy::schedule::read::read;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, occurrences, schedules};
+use hob_store::{Tx, occurrences, schedules};
 use hob_tools::schedule::shown;
 
 /// The most that are listed.
@@ -41,22 +40,13 @@ pub enum ScheduleCommand {
     },
 }
 
-struct List {
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for List {
-    type Output = Vec<String>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
-        let mut cards = Vec::new();
-        for row in schedules::list(tx, None, LISTED_MAX).await? {
-            let history = occurrences::history(tx, row.id, HISTORY).await?;
-            cards.push(format!("{}\n   for: {}\n", shown::card(&row, &history, self.now), row.user_name));
-        }
-        Ok(cards)
+async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<String>, StoreError> {
+    let mut cards = Vec::new();
+    for row in schedules::list(tx, None, LISTED_MAX).await? {
+        let history = occurrences::history(tx, row.id, HISTORY).await?;
+        cards.push(format!("{}\n   for: {}\n", shown::card(&row, &history, now), row.user_name));
     }
+    Ok(cards)
 }
 
 /// Lists schedules, or reads a rule.
@@ -67,8 +57,9 @@ pub(super) fn run(command: ScheduleCommand, named: Option<&Path>) -> anyhow::Res
     let now = SystemClock.now();
     match command {
         ScheduleCommand::List => {
-            let list = List { now };
-            let cards = runtime()?.block_on(async { anyhow::Ok(open(named).await?.reader.read(list).await?) })?;
+            let cards = runtime()?.block_on(async {
+                anyhow::Ok(open(named).await?.reader.read(async |tx| list(tx, now).await).await?)
+            })?;
             let text = if cards.is_empty() { "Nothing is scheduled.\n".to_owned() } else { cards.concat() };
             Ok(show(&text)?)
         }

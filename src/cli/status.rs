@@ -19,7 +19,7 @@ use hob_store::error::StoreError;
 use hob_store::lock::holder;
 use hob_store::reader::Reader;
 use hob_web::ask::{AskError, ask};
-use hob_web::status::{Look, Places, StatusReport, beside};
+use hob_web::status::{self, Places, StatusReport, beside};
 
 /// How long a running Hob may take to answer.
 const WITHIN: Duration = Duration::from_secs(8);
@@ -61,7 +61,8 @@ fn asleep(config: &Config, places: Places) -> anyhow::Result<StatusReport> {
     let zone = config.agent.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
     let zone = zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
     let database = places.data_dir.join(DATABASE);
-    let books = runtime()?.block_on(async { Reader::open(&database).await?.read(Look { zone, now }).await });
+    let books = runtime()?
+        .block_on(async { Reader::open(&database).await?.read(async |tx| status::look(tx, &zone, now).await).await });
     let books = match books {
         Ok(books) => Some(books),
         Err(StoreError::Missing(_)) => None,

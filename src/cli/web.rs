@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use async_trait::async_trait;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use url::{Host, Url};
@@ -16,12 +15,12 @@ use hob_config::data_dir::whereabouts;
 use hob_config::environment::Environment;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::rng::SystemRng;
+use hob_store::Tx;
 use hob_store::beside::Beside;
 use hob_store::error::StoreError;
 use hob_store::web_door::{self, Token};
-use hob_store::{Statement, Tx};
 use hob_web::ask::{AskError, ask};
-use hob_web::door::login::{Invite, link};
+use hob_web::door::login::{self, link};
 use hob_web::door::{PageRole, hash, new_key};
 use hob_web::page::Whereabouts;
 
@@ -101,7 +100,7 @@ pub(super) async fn invite(
     now: Timestamp,
 ) -> Result<String, StoreError> {
     let key = new_key(&SystemRng);
-    beside.write(Invite { key: key.clone(), role, now }).await?;
+    beside.write(async |tx| login::invite(tx, &key, role, now).await).await?;
     Ok(link(page, &key))
 }
 
@@ -148,14 +147,15 @@ async fn tokens(beside: &mut Beside, command: TokenCommand, now: Timestamp) -> a
     match command {
         TokenCommand::Add { name, viewer } => {
             let key = new_key(&SystemRng);
-            let add = Add { name: name.clone(), role: role(viewer), hash: hash(key.expose()), now };
+            let (role, hash) = (role(viewer), hash(key.expose()));
+            let add = async |tx: &mut Tx| web_door::add_token(tx, (&name, role.as_str()), &hash, now).await;
             if !beside.write(add).await? {
                 bail!("there is a key called {name:?} already: `hob web token remove {name}` takes it back");
             }
             Ok(format!("{}\nIt is shown only now. Programs send it as `Authorization: Bearer KEY`.\n", key.expose()))
         }
         TokenCommand::List => {
-            let all = beside.write(All).await?;
+            let all = beside.write(web_door::tokens).await?;
             let line = |token: &Token| {
                 let used = token.used_at.and_then(|at| Timestamp::from_millisecond(at).ok());
                 let used = used.map_or_else(|| "never used".to_owned(), |at| format!("last used {at:.0}"));
@@ -165,49 +165,11 @@ async fn tokens(beside: &mut Beside, command: TokenCommand, now: Timestamp) -> a
             Ok(if lines.is_empty() { "There are no keys.\n".to_owned() } else { lines })
         }
         TokenCommand::Remove { name } => {
-            if !beside.write(Remove(name.clone())).await? {
+            if !beside.write(async |tx| web_door::remove_token(tx, &name).await).await? {
                 bail!("there is no key called {name:?}");
             }
             Ok(format!("{name} opens nothing any more.\n"))
         }
-    }
-}
-
-struct Add {
-    name: String,
-    role: PageRole,
-    hash: String,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Add {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        web_door::add_token(tx, (&self.name, self.role.as_str()), &self.hash, self.now).await
-    }
-}
-
-struct All;
-
-#[async_trait]
-impl Statement for All {
-    type Output = Vec<Token>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Token>, StoreError> {
-        web_door::tokens(tx).await
-    }
-}
-
-struct Remove(String);
-
-#[async_trait]
-impl Statement for Remove {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        web_door::remove_token(tx, &self.0).await
     }
 }
 

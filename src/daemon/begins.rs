@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Router as Routes;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -33,7 +32,7 @@ use hob_router::pairing;
 use hob_router::schedules::sync::Declared;
 use hob_store::error::StoreError;
 use hob_store::schedules::Timing;
-use hob_store::{Statement, Store, Tx, members, private_chats};
+use hob_store::{Store, Tx, members, private_chats};
 use hob_web::door::judge::Places;
 use hob_web::hooks::{self, Webhook, Webhooks};
 use hob_web::limit::PerMinute;
@@ -56,7 +55,7 @@ pub(super) async fn prepare(blueprint: &Blueprint, store: &Store) -> Result<Begi
         return Ok(begins);
     }
     let config = &blueprint.config;
-    let owners = store.read(Owners::of(config)).await?;
+    let owners = store.read(async |tx| owners(tx, &parts::access(config)).await).await?;
     begins.declared = declared(blueprint, &owners)?;
     begins.webhooks = webhooks(config, &owners);
     begins.heartbeat = heartbeat(config, &owners).filter(|_| blueprint.own_channel.is_none());
@@ -117,33 +116,18 @@ pub(super) fn keep_schedules(switches: &Switches, router: &Arc<Router>) {
     switches.keep("schedules", timer.keep_schedules(alarm, switches.drain.clone()));
 }
 
-/// Where owners have talked with Hob by themselves, the latest first: their ids there, and the chats.
-pub(super) struct Owners {
-    access: AccessList,
-}
-
-impl Owners {
-    /// By this config, and by having been paired.
-    pub(super) fn of(config: &Config) -> Self {
-        Self { access: parts::access(config) }
-    }
-}
-
-#[async_trait]
-impl Statement for Owners {
-    type Output = Vec<(String, Conversation)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let mut owners = Vec::new();
-        for chat in private_chats::of_owners(tx).await? {
-            let Some(place) = chat.conversation() else { continue };
-            let role = members::role_of(tx, &self.access, (&place, &chat.external_id)).await?;
-            if role == Some(Role::Owner) && place.channel != ChannelKind::Terminal {
-                owners.push((chat.external_id, place));
-            }
+/// Where owners, by this config and by having been paired, have talked with Hob by themselves, the latest first: their ids there,
+/// and the chats.
+pub(super) async fn owners(tx: &mut Tx, access: &AccessList) -> Result<Vec<(String, Conversation)>, StoreError> {
+    let mut owners = Vec::new();
+    for chat in private_chats::of_owners(tx).await? {
+        let Some(place) = chat.conversation() else { continue };
+        let role = members::role_of(tx, access, (&place, &chat.external_id)).await?;
+        if role == Some(Role::Owner) && place.channel != ChannelKind::Terminal {
+            owners.push((chat.external_id, place));
         }
-        Ok(owners)
     }
+    Ok(owners)
 }
 
 /// While no owner is known, there is a code: its sender becomes the owner, and nobody by being first. It is told at the terminal,
@@ -152,7 +136,8 @@ pub(super) async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> 
     let code = Code::new(|| blueprint.rng.next_u64());
     let is_served = blueprint.own_channel.is_none() && blueprint.config.has_channel();
     let is_wanted = is_served && !router.terms().access.has_owner();
-    if router.store.write(pairing::desk::Begin { code: code.clone(), is_wanted }).await? {
+    let first = code.clone();
+    if router.store.write(async move |tx| pairing::desk::begin(tx, &first, is_wanted).await).await? {
         tracing::info!("Nobody owns this Hob yet. `hob pair` shows what to send to the bot to become its owner.");
         aside::tell(&format!("Send `/pair {}` to the bot to become its owner.", code.shown()));
     }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
@@ -24,8 +23,8 @@ use hob_router::intake::Router;
 use hob_router::lanes::Lanes;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
-use hob_store::upkeep::newest::Newest;
-use hob_store::{Statement, Store, Tx, open_runs, overheard, pairings};
+use hob_store::upkeep::newest;
+use hob_store::{Store, Tx, open_runs, overheard, pairings};
 use hob_tools::changes::Drafts;
 use hob_tools::changes::sweep::Swept;
 use hob_tools::results::Results;
@@ -138,7 +137,7 @@ async fn sweep_once(store: &Store, drafts: &Drafts, now: Timestamp) {
         Ok(Err(error)) => return tracing::warn!(%error, "drafts cannot be listed; that is tried again"),
         Err(error) => return tracing::error!(%error, "drafts cannot be listed; that is tried again"),
     };
-    let over = match store.read(Over { runs: with_drafts }).await {
+    let over = match store.read(async |tx| over(tx, &with_drafts).await).await {
         Ok(over) => over,
         Err(error) => return tracing::warn!(%error, "it cannot be looked up whose drafts are to go"),
     };
@@ -152,18 +151,9 @@ async fn sweep_once(store: &Store, drafts: &Drafts, now: Timestamp) {
 }
 
 /// Which of these runs are over.
-struct Over {
-    runs: Vec<RunId>,
-}
-
-#[async_trait]
-impl Statement for Over {
-    type Output = BTreeSet<RunId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<BTreeSet<RunId>, StoreError> {
-        let open: BTreeSet<RunId> = open_runs::list_open(tx).await?.into_iter().map(|run| run.id).collect();
-        Ok(self.runs.iter().copied().filter(|run| !open.contains(run)).collect())
-    }
+async fn over(tx: &mut Tx, runs: &[RunId]) -> Result<BTreeSet<RunId>, StoreError> {
+    let open: BTreeSet<RunId> = open_runs::list_open(tx).await?.into_iter().map(|run| run.id).collect();
+    Ok(runs.iter().copied().filter(|run| !open.contains(run)).collect())
 }
 
 /// At a start the clock may not be set yet: what it makes old by mistake would be gone for good.
@@ -172,7 +162,7 @@ async fn let_files_go(
     contents: &Contents,
     (now, keep): (Timestamp, SignedDuration),
 ) -> Result<usize, StoreError> {
-    let newest = store.read(Newest).await?;
+    let newest = store.read(newest::message_at).await?;
     if !upkeep::is_plausible(now, newest) {
         tracing::warn!(%now, ?newest, "files.kept: the clock is far ahead of the newest message; no file goes until one comes");
         return Ok(0);
@@ -181,18 +171,9 @@ async fn let_files_go(
 }
 
 /// What was overheard a day ago, and codes that hold no more.
-struct OldTalk {
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for OldTalk {
-    type Output = u64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
-        pairings::sweep(tx, self.now).await?;
-        overheard::sweep(tx, self.now).await
-    }
+async fn sweep_old_talk(tx: &mut Tx, now: Timestamp) -> Result<u64, StoreError> {
+    pairings::sweep(tx, now).await?;
+    overheard::sweep(tx, now).await
 }
 
 /// Lets old talk go, at the start and every hour.
@@ -200,7 +181,8 @@ fn sweep_talk(switches: &Switches, store: &Store, blueprint: &Blueprint) {
     let (store, clock, stop) = (store.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
     switches.keep("talk", async move {
         loop {
-            if let Err(error) = store.write(OldTalk { now: clock.now() }).await {
+            let now = clock.now();
+            if let Err(error) = store.write(async move |tx| sweep_old_talk(tx, now).await).await {
                 tracing::warn!(%error, "what was overheard cannot be let go; that is tried again");
             }
             if slept(RESULTS_EVERY, &stop).await {
@@ -226,7 +208,7 @@ async fn sweep_forgotten(results: &Results, store: &Store) {
         Ok(runs) => runs,
         Err(error) => return tracing::warn!(%error, "the results of tools cannot be listed"),
     };
-    let gone = match store.read(forget::WithoutRecord { runs }).await {
+    let gone = match store.read(async |tx| forget::without_record(tx, &runs).await).await {
         Ok(gone) => gone,
         Err(error) => return tracing::warn!(%error, "it cannot be looked up whose results are to go"),
     };

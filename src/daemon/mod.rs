@@ -41,7 +41,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -75,7 +74,7 @@ use hob_store::backup::restore;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
 use hob_store::lock::DataLock;
-use hob_store::{Pace, Statement, Store, Tx, recordings, runs};
+use hob_store::{Pace, Store, Tx, recordings, runs};
 use hob_tools::leftovers::Leftovers;
 use hob_tools::sandbox::{Sandbox, private};
 
@@ -189,7 +188,8 @@ impl Daemon {
     ) -> Result<Self, StartError> {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
-        store.write(VoidLeases { owner: owner.clone(), now: blueprint.clock.now() }).await?;
+        let (whose, now) = (owner.clone(), blueprint.clock.now());
+        store.write(async move |tx| void_leases(tx, &whose, now).await).await?;
         write_off::take_up(store).await?;
         let listener = page::listener(blueprint).await?;
         let page = page::of(blueprint, listener.as_ref());
@@ -310,19 +310,9 @@ async fn answers(heartbeat: impl Future<Output = Result<u64, StoreError>>, withi
     !matches!(tokio::time::timeout(within, heartbeat).await, Err(_) | Ok(Err(StoreError::Closed)))
 }
 
-struct VoidLeases {
-    owner: String,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for VoidLeases {
-    type Output = u64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
-        recordings::close_lost(tx, self.now).await?;
-        runs::void_leases(tx, &self.owner).await
-    }
+async fn void_leases(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<u64, StoreError> {
+    recordings::close_lost(tx, now).await?;
+    runs::void_leases(tx, owner).await
 }
 
 /// Every account's adapter, as a start builds it; nothing is sent.

@@ -18,9 +18,10 @@ use hob_config::good::History;
 use hob_config::webhooks::Listens;
 use hob_config::writer::Writer;
 use hob_router::intake::Router;
+use hob_store::web_door;
 use hob_web::chat::channel::Page;
 use hob_web::door::judge::Places;
-use hob_web::door::login::{Invite, OwnerEntered, link};
+use hob_web::door::login::{self, link};
 use hob_web::door::{Door, PageRole, new_key};
 use hob_web::operations::desk::{ConfigFile, Desk};
 use hob_web::push::bell;
@@ -113,12 +114,13 @@ pub(super) async fn routes(
     let Some(page) = page else { return Ok(None) };
     let door = Door::new(Arc::clone(router), places(listener, &blueprint.config)?);
     let at = address(listener, Some(page), &blueprint.config).unwrap_or_default();
-    if !router.store.read(OwnerEntered).await? {
+    if !router.store.read(web_door::owner_entered).await? {
         tracing::info!("Hob's page is at {at}: `hob web` prints a link that logs you in.");
         // A link lets in whoever reads it: it is for a terminal, and for no log.
         if aside::is_watched() {
             let (key, now) = (new_key(&*blueprint.rng), blueprint.clock.now());
-            router.store.write(Invite { key: key.clone(), role: PageRole::Owner, now }).await?;
+            let kept = key.clone();
+            router.store.write(async move |tx| login::invite(tx, &kept, PageRole::Owner, now).await).await?;
             aside::tell(&format!("{} logs you in, once, within 15 minutes.", link(&at, &key)));
         }
     }

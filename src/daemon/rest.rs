@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use tokio::sync::Notify;
 
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::inbound::Conversation;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Store, Tx, outbox, runs, sessions, switches};
+use hob_store::{Store, Tx, outbox, runs, sessions, switches};
 
 /// Watches conversations come to rest.
 #[derive(Clone)]
@@ -30,7 +29,7 @@ impl RestWatch {
         loop {
             let mut rested = std::pin::pin!(self.rest.notified());
             rested.as_mut().enable();
-            match self.store.read(AtRest { key: key.clone() }).await {
+            match self.store.read(async |tx| at_rest(tx, &key).await).await {
                 Ok(true) => return,
                 Ok(false) => rested.await,
                 Err(error) => {
@@ -42,20 +41,11 @@ impl RestWatch {
     }
 }
 
-struct AtRest {
-    key: String,
-}
-
-#[async_trait]
-impl Statement for AtRest {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        let Some(session) = sessions::find_by_key(tx, &self.key).await? else {
-            return Ok(true);
-        };
-        Ok(!(is_busy(tx, session.id).await? || outbox::look::is_open(tx, session.id).await?))
-    }
+async fn at_rest(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
+    let Some(session) = sessions::find_by_key(tx, key).await? else {
+        return Ok(true);
+    };
+    Ok(!(is_busy(tx, session.id).await? || outbox::look::is_open(tx, session.id).await?))
 }
 
 /// What moves on between two of these looks is seen by the second: they go the way that a run goes.

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use async_trait::async_trait;
 use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::memories::{self, NewMemory};
-use hob_store::{Pace, Statement, Store, Tx};
+use hob_store::{Pace, Store, Tx};
 
 use crate::support::fake_model::Reply;
 use crate::support::house::{ADA, House};
@@ -39,32 +38,25 @@ async fn until_status(house: &House, line: &str) {
 }
 
 /// Remembers so many things, as an import does.
-struct Import(usize);
-
-#[async_trait]
-impl Statement for Import {
-    type Output = Vec<MemoryId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<MemoryId>, StoreError> {
-        let episode = memories::begin_episode(tx, Scope::House, None, 0).await?;
-        let mut ids = Vec::new();
-        for number in 0..self.0 {
-            let new = NewMemory {
-                scope: Scope::House,
-                session: None,
-                speaker: "Ada",
-                user: None,
-                message: None,
-                text: &format!("The meter read {} on day {number}.", number * 7),
-                asked: None,
-                origin: "import",
-                importance: 0.5,
-                at: 0,
-            };
-            ids.push(memories::add_to(tx, episode, &new, None).await?);
-        }
-        Ok(ids)
+async fn import(tx: &mut Tx, count: usize) -> Result<Vec<MemoryId>, StoreError> {
+    let episode = memories::begin_episode(tx, Scope::House, None, 0).await?;
+    let mut ids = Vec::new();
+    for number in 0..count {
+        let new = NewMemory {
+            scope: Scope::House,
+            session: None,
+            speaker: "Ada",
+            user: None,
+            message: None,
+            text: &format!("The meter read {} on day {number}.", number * 7),
+            asked: None,
+            origin: "import",
+            importance: 0.5,
+            at: 0,
+        };
+        ids.push(memories::add_to(tx, episode, &new, None).await?);
     }
+    Ok(ids)
 }
 
 /// How many memories there are, how many of them have a vector, and how many vectors there are in all.
@@ -83,7 +75,7 @@ async fn e5_the_backlog_is_worked_off_whatever_kills_hob() {
     assert!(house.stop().await.success());
     let database = house.path("data/hob.db");
     let store = Store::open(&database, Pace::Threaded).await.unwrap();
-    store.write(Import(64)).await.unwrap();
+    store.write(async |tx| import(tx, 64).await).await.unwrap();
     store.close().await;
 
     house.start().await;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use async_trait::async_trait;
 use hob_agent::machine::policy::Policy;
 use hob_agent::ports::{Ports, RunLimits};
 use hob_agent::prompt::PromptSettings;
@@ -44,7 +43,7 @@ use hob_router::streaming::StreamSettings;
 use hob_skill::library::Library;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
-use hob_store::{Pace, Statement, Store, Tx, runs};
+use hob_store::{Pace, Store, runs};
 use hob_tools::Toolbox;
 use hob_tools::ask_human::AskHuman;
 use hob_tools::mcp::Servers;
@@ -62,7 +61,7 @@ use tokio_util::task::TaskTracker;
 use crate::model::Model;
 use crate::plan::{self, Life};
 use crate::platform::{self, Account};
-use crate::rest::{self, LookAround};
+use crate::rest;
 use crate::tools::Hand;
 use crate::trouble;
 use crate::world::{Upkeep, World};
@@ -132,11 +131,8 @@ async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End 
             world.note("calm");
             world.state().calm = true;
         }
-        let seen = process
-            .store
-            .read(LookAround { now_ms: process.router.clock.now().as_millisecond() })
-            .await
-            .expect("the store reads");
+        let now_ms = process.router.clock.now().as_millisecond();
+        let seen = process.store.read(async |tx| rest::look_around(tx, now_ms).await).await.expect("the store reads");
         if seen.is_at_rest() {
             return End::AtRest;
         }
@@ -159,17 +155,6 @@ pub(crate) struct Process {
     cut: CancellationToken,
 }
 
-struct VoidLeases(String);
-
-#[async_trait]
-impl Statement for VoidLeases {
-    type Output = u64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
-        runs::void_leases(tx, &self.0).await
-    }
-}
-
 fn accounts(world: &Arc<World>) -> Vec<Arc<Account>> {
     let account = |(kind, name)| Arc::new(Account { world: Arc::clone(world), kind, name });
     world.accounts().into_iter().map(account).collect()
@@ -190,7 +175,8 @@ impl Process {
     pub(crate) async fn boot(world: &Arc<World>, path: &Path, life: &Life) -> Result<Self, StoreError> {
         let store = Store::open(path, Pace::Lockstep(Arc::clone(world) as _)).await?;
         let owner = format!("sim-{}", world.state().process.number);
-        store.write(VoidLeases(owner.clone())).await?;
+        let of = owner.clone();
+        store.write(async move |tx| runs::void_leases(tx, &of).await).await?;
         write_off::take_up(&store).await?;
         let (tracker, rest) = (TaskTracker::new(), Arc::new(Notify::new()));
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());

@@ -1,9 +1,8 @@
 //! Is the world at rest? And the last word of its people: every question gets an answer in the end.
 
-use async_trait::async_trait;
 use hob_core::domain::inbound::{ChannelKind, Conversation, Happening};
+use hob_store::Tx;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx};
 
 use crate::plan::OWNER;
 use crate::platform;
@@ -46,45 +45,35 @@ impl Open {
     }
 }
 
-/// Looks at the database.
-pub(crate) struct LookAround {
-    pub(crate) now_ms: i64,
-}
-
 /// What expires sooner than in so long is an approval: nobody has to answer it.
 const APPROVAL_MS: i64 = 3 * 3_600_000;
 
-#[async_trait]
-impl Statement for LookAround {
-    type Output = Open;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Open, StoreError> {
-        let runs = sqlx::query_scalar("SELECT count(*) FROM runs WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
-        let outbox =
-            sqlx::query_scalar("SELECT count(*) FROM outbox WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
-        let drafts = sqlx::query_scalar("SELECT count(*) FROM drafts").fetch_one(&mut *tx).await?;
-        let asking = sqlx::query_as(
-            "SELECT i.channel, i.account, i.chat, p.external_id AS sender
-             FROM runs r JOIN inbound i ON i.id = r.inbound_id
-             JOIN identities p ON p.user_id = r.user_id AND p.channel = i.channel AND p.account = i.account
-             WHERE r.state = 'waiting' AND (r.waits_until IS NULL OR r.waits_until > $1) AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0)
-               -- Who has agents at work perhaps waits for nobody else.
-               AND NOT EXISTS (SELECT 1 FROM runs a WHERE a.parent_run = r.id AND a.ended_at IS NULL)
-             ORDER BY r.id",
-        )
-        .bind(self.now_ms + APPROVAL_MS)
-        .fetch_all(&mut *tx)
-        .await?;
-        let paused = sqlx::query_as(
-            "SELECT i.channel, i.account, i.chat FROM sessions s
-             JOIN inbound i ON i.id = (SELECT max(id) FROM inbound WHERE session_id = s.id)
-             WHERE s.paused_by IS NOT NULL ORDER BY s.id",
-        )
-        .fetch_all(&mut *tx)
-        .await?;
-        let stopped: i64 = sqlx::query_scalar("SELECT count(*) FROM switches").fetch_one(&mut *tx).await?;
-        Ok(Open { runs, outbox, drafts, asking, paused, stopped: stopped > 0 })
-    }
+/// Looks at the database.
+pub(crate) async fn look_around(tx: &mut Tx, now_ms: i64) -> Result<Open, StoreError> {
+    let runs = sqlx::query_scalar("SELECT count(*) FROM runs WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
+    let outbox = sqlx::query_scalar("SELECT count(*) FROM outbox WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
+    let drafts = sqlx::query_scalar("SELECT count(*) FROM drafts").fetch_one(&mut *tx).await?;
+    let asking = sqlx::query_as(
+        "SELECT i.channel, i.account, i.chat, p.external_id AS sender
+         FROM runs r JOIN inbound i ON i.id = r.inbound_id
+         JOIN identities p ON p.user_id = r.user_id AND p.channel = i.channel AND p.account = i.account
+         WHERE r.state = 'waiting' AND (r.waits_until IS NULL OR r.waits_until > $1) AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0)
+           -- Who has agents at work perhaps waits for nobody else.
+           AND NOT EXISTS (SELECT 1 FROM runs a WHERE a.parent_run = r.id AND a.ended_at IS NULL)
+         ORDER BY r.id",
+    )
+    .bind(now_ms + APPROVAL_MS)
+    .fetch_all(&mut *tx)
+    .await?;
+    let paused = sqlx::query_as(
+        "SELECT i.channel, i.account, i.chat FROM sessions s
+         JOIN inbound i ON i.id = (SELECT max(id) FROM inbound WHERE session_id = s.id)
+         WHERE s.paused_by IS NOT NULL ORDER BY s.id",
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    let stopped: i64 = sqlx::query_scalar("SELECT count(*) FROM switches").fetch_one(&mut *tx).await?;
+    Ok(Open { runs, outbox, drafts, asking, paused, stopped: stopped > 0 })
 }
 
 /// Who was asked says something; but for approvals, which may expire. What stands still is let go on.

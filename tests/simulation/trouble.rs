@@ -3,10 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures::executor::block_on;
-use hob_store::error::StoreError;
-use hob_store::{Statement, Store, Tx};
+use hob_store::{Store, Tx};
 use sqlx::Executor;
 use tokio::time::sleep;
 
@@ -14,16 +12,9 @@ use crate::plan::Trouble;
 use crate::world::World;
 
 /// Sets one of SQLite's knobs on the writer's own connection.
-struct Set(String);
-
-#[async_trait]
-impl Statement for Set {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        sqlx::query(sqlx::AssertSqlSafe(self.0.clone())).execute(&mut *tx).await?;
-        Ok(())
-    }
+async fn set(store: &Store, pragma: &'static str) {
+    let set = async move |tx: &mut Tx| Ok(sqlx::query(pragma).execute(tx).await?);
+    store.write(set).await.expect("it is set");
 }
 
 /// Begins what goes wrong, or ends it.
@@ -31,10 +22,10 @@ pub(crate) async fn begin(world: &World, store: &Store, path: &Path, trouble: Tr
     world.note(format!("{trouble:?}"));
     match trouble {
         // Below the pages in use: SQLite takes the smallest number that it can.
-        Trouble::DiskFull => store.write(Set("PRAGMA max_page_count = 1".to_owned())).await.expect("it is set"),
-        Trouble::DiskFree => store.write(Set("PRAGMA max_page_count = 1000000".to_owned())).await.expect("it is set"),
+        Trouble::DiskFull => set(store, "PRAGMA max_page_count = 1").await,
+        Trouble::DiskFree => set(store, "PRAGMA max_page_count = 1000000").await,
         Trouble::Locked(ms) => {
-            store.write(Set("PRAGMA busy_timeout = 1".to_owned())).await.expect("it is set");
+            set(store, "PRAGMA busy_timeout = 1").await;
             let mut other = block_on(Store::raw(path)).expect("a second connection");
             block_on(other.execute("BEGIN IMMEDIATE")).expect("the lock");
             sleep(Duration::from_millis(ms)).await;

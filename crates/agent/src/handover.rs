@@ -54,9 +54,6 @@ impl HandoverChange {
     }
 
     /// Stores it.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub(super) async fn write(&self, tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
         match self {
             Self::Keep(handover, through) => {
@@ -73,9 +70,6 @@ impl HandoverChange {
 }
 
 /// What is kept in a session.
-///
-/// # Errors
-/// When the database fails.
 pub async fn kept(tx: &mut Tx, session: SessionId) -> Result<Option<Handover>, StoreError> {
     let stored = sessions::run_journal(tx, session).await?;
     Ok(stored.and_then(|stored| read(session, &stored)))

@@ -74,9 +74,6 @@ pub async fn load(tx: &mut Tx, run: RunId) -> Result<Folded, StoreError> {
 }
 
 /// What a run was accepted with, if at least that can be read.
-///
-/// # Errors
-/// When the database fails.
 pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<Accepted>, StoreError> {
     let first = hob_store::journal::first(tx, run).await?.and_then(|row| decode(run, &row).ok());
     Ok(first.and_then(|event| match event {
@@ -122,9 +119,6 @@ pub async fn append_step(tx: &mut Tx, run: RunId, seq: i64, step: &Step, at: Tim
 }
 
 /// Makes a run of a message: at the end of its lane, or under a lease of whoever drives it at once.
-///
-/// # Errors
-/// When the database fails.
 pub async fn open(
     tx: &mut Tx,
     session: SessionId,
@@ -137,9 +131,6 @@ pub async fn open(
 }
 
 /// The same but for the journal, of which it gives the first step, and the state after it.
-///
-/// # Errors
-/// When the database fails.
 pub(crate) async fn add(
     tx: &mut Tx,
     session: SessionId,
@@ -200,9 +191,6 @@ impl From<QueueChange> for Event {
 }
 
 /// Changes a run that waits for the lane; `None` if it no longer does. Gives what it was accepted with.
-///
-/// # Errors
-/// When the database fails.
 pub async fn change_queued(
     tx: &mut Tx,
     run: RunId,

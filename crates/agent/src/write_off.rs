@@ -7,7 +7,6 @@
 
 use std::panic::AssertUnwindSafe;
 
-use async_trait::async_trait;
 use futures::FutureExt;
 use jiff::Timestamp;
 
@@ -23,13 +22,10 @@ use hob_core::domain::outgoing::Destination;
 use hob_store::error::StoreError;
 use hob_store::model_calls::CallEnd;
 use hob_store::runs::{Reached, Waits};
-use hob_store::{Statement, Store, Tx, inbound, millis, model_calls, parked, runs};
+use hob_store::{Store, Tx, inbound, millis, model_calls, parked, runs};
 
 /// Puts a run aside that this Hob cannot go on with, and tells its sender, once. Gives where that is.
-///
-/// # Errors
-/// When the database fails.
-pub async fn park(tx: &mut Tx, key: &RunKey, (why, now): (&str, Timestamp)) -> Result<Option<Destination>, StoreError> {
+pub async fn park(tx: &mut Tx, key: &RunKey, why: &str, now: Timestamp) -> Result<Option<Destination>, StoreError> {
     let written_by = parked::put_aside(tx, key.run, why).await?.unwrap_or_default();
     tracing::error!(run = %key.run, why, written_by, edition = %*journal::EDITION, "agent_run.parked");
     lose_call(tx, key.run, now).await?;
@@ -43,9 +39,6 @@ pub async fn park(tx: &mut Tx, key: &RunKey, (why, now): (&str, Timestamp)) -> R
 }
 
 /// Ends a run that was put aside, because somebody said so.
-///
-/// # Errors
-/// When the database fails.
 pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
     tracing::info!(run = %key.run, "agent_run.written_off");
     let (state, ended_at) = (Status::Failed.as_str(), Some(millis(now)));
@@ -84,9 +77,6 @@ async fn destination(tx: &mut Tx, run: RunId) -> Result<Option<Destination>, Sto
 }
 
 /// A run's fold, or why there is none: its journal cannot be read, or breaks the code that folds it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn fold(tx: &mut Tx, run: RunId) -> Result<Result<Folded, String>, StoreError> {
     match AssertUnwindSafe(journal::load(tx, run)).catch_unwind().await {
         Ok(Ok(folded)) => Ok(Ok(folded)),
@@ -97,23 +87,17 @@ pub async fn fold(tx: &mut Tx, run: RunId) -> Result<Result<Folded, String>, Sto
 }
 
 /// A run's fold; none if there is none here: then the run is put aside.
-///
-/// # Errors
-/// When the database fails.
 pub async fn load_or_park(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<Option<Folded>, StoreError> {
     match fold(tx, key.run).await? {
         Ok(folded) => Ok(Some(folded)),
         Err(why) => {
-            park(tx, key, (&why, now)).await?;
+            park(tx, key, &why, now).await?;
             Ok(None)
         }
     }
 }
 
 /// Changes a run that waits for the lane, as [`journal::change_queued`]; one that cannot be read is put aside.
-///
-/// # Errors
-/// When the database fails.
 pub async fn change_queued(
     tx: &mut Tx,
     key: &RunKey,
@@ -122,75 +106,32 @@ pub async fn change_queued(
 ) -> Result<Option<Accepted>, StoreError> {
     match journal::change_queued(tx, key.run, change, now).await {
         Err(error @ StoreError::Inconsistent { .. }) => {
-            park(tx, key, (&error.to_string(), now)).await?;
+            park(tx, key, &error.to_string(), now).await?;
             Ok(None)
         }
         other => other,
     }
 }
 
-/// Puts a run aside that could not be driven: something that it refers to is damaged, or its code panicked at its own end.
-pub struct Park {
-    /// Run and session.
-    pub key: RunKey,
-    /// Why.
-    pub why: String,
-    /// When.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Park {
-    type Output = Option<Destination>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Destination>, StoreError> {
-        park(tx, &self.key, (&self.why, self.now)).await
-    }
-}
-
 /// Gives those runs back to their lanes that were put aside and can be read now: at a start, which may be another edition's.
 /// Gives how many.
-///
-/// # Errors
-/// When the database fails.
 pub async fn take_up(store: &Store) -> Result<usize, StoreError> {
-    let readable = store.read(Readable).await?;
-    for (run, waits) in &readable {
-        store.write(TakeUp { run: *run, waits: *waits }).await?;
+    let readable = store.read(readable).await?;
+    for (run, waits) in readable.iter().copied() {
+        store.write(async move |tx| parked::take_up(tx, run, waits).await).await?;
         tracing::info!(%run, "agent_run.taken_up: it was put aside, and can be read now");
     }
     Ok(readable.len())
 }
 
 /// The runs that were put aside and can be folded here, and whether they wait for somebody.
-struct Readable;
-
-#[async_trait]
-impl Statement for Readable {
-    type Output = Vec<(RunId, bool)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<(RunId, bool)>, StoreError> {
-        let mut readable = Vec::new();
-        for parked in parked::list(tx, None).await? {
-            if let Ok(folded) = fold(tx, parked.run).await? {
-                let waits = folded.replay.mismatch().is_none() && folded.replay.state.status() == Status::Waiting;
-                readable.push((parked.run, waits));
-            }
+async fn readable(tx: &mut Tx) -> Result<Vec<(RunId, bool)>, StoreError> {
+    let mut readable = Vec::new();
+    for parked in parked::list(tx, None).await? {
+        if let Ok(folded) = fold(tx, parked.run).await? {
+            let waits = folded.replay.mismatch().is_none() && folded.replay.state.status() == Status::Waiting;
+            readable.push((parked.run, waits));
         }
-        Ok(readable)
     }
-}
-
-struct TakeUp {
-    run: RunId,
-    waits: bool,
-}
-
-#[async_trait]
-impl Statement for TakeUp {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        parked::take_up(tx, self.run, self.waits).await
-    }
+    Ok(readable)
 }

@@ -1,12 +1,11 @@
 //! How much is remembered, scope by scope.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, remembered, sessions, users};
+use hob_store::{Tx, remembered, sessions, users};
 
 /// All that is remembered, in numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,60 +45,33 @@ pub struct Embedding {
 }
 
 /// Reads how much there is of each scope.
-#[derive(Debug, Clone, Copy)]
-pub struct OfScopes;
-
-#[async_trait]
-impl Statement for OfScopes {
-    type Output = Vec<OfScope>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<OfScope>, StoreError> {
-        let mut all = Vec::new();
-        for scope in remembered::scopes(tx).await? {
-            let remembered::Counts { memories, facts, people } = remembered::counts(tx, scope).await?;
-            all.push(OfScope { scope, whose: whose(tx, scope).await?, memories, facts, people });
-        }
-        Ok(all)
+pub async fn of_scopes(tx: &mut Tx) -> Result<Vec<OfScope>, StoreError> {
+    let mut all = Vec::new();
+    for scope in remembered::scopes(tx).await? {
+        let remembered::Counts { memories, facts, people } = remembered::counts(tx, scope).await?;
+        all.push(OfScope { scope, whose: whose(tx, scope).await?, memories, facts, people });
     }
+    Ok(all)
 }
 
 /// When the first and the last thing was said that is remembered.
-#[derive(Debug, Clone, Copy)]
-pub struct Span;
-
-#[async_trait]
-impl Statement for Span {
-    type Output = (Option<Timestamp>, Option<Timestamp>);
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let (oldest, newest) = remembered::span(tx).await?;
-        let at = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or_default();
-        Ok((oldest.map(at), newest.map(at)))
-    }
+pub async fn span(tx: &mut Tx) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
+    let (oldest, newest) = remembered::span(tx).await?;
+    let at = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or_default();
+    Ok((oldest.map(at), newest.map(at)))
 }
 
 /// Reads them all.
-#[derive(Debug, Clone, Copy)]
-pub struct Amount;
-
-#[async_trait]
-impl Statement for Amount {
-    type Output = Amounts;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Amounts, StoreError> {
-        let scopes = OfScopes.run(tx).await?;
-        let all: i64 = scopes.iter().map(|of| of.memories).sum();
-        let embedding = remembered::embedding(tx).await?;
-        let embedding = embedding.map(|(model, vectors)| Embedding { model, backlog: (all - vectors).max(0) });
-        let (oldest, newest) = Span.run(tx).await?;
-        Ok(Amounts { scopes, embedding, oldest, newest })
-    }
+pub async fn amounts(tx: &mut Tx) -> Result<Amounts, StoreError> {
+    let scopes = of_scopes(tx).await?;
+    let all: i64 = scopes.iter().map(|of| of.memories).sum();
+    let embedding = remembered::embedding(tx).await?;
+    let embedding = embedding.map(|(model, vectors)| Embedding { model, backlog: (all - vectors).max(0) });
+    let (oldest, newest) = span(tx).await?;
+    Ok(Amounts { scopes, embedding, oldest, newest })
 }
 
 /// Whose a scope is, in words.
-///
-/// # Errors
-/// When the database fails.
 pub async fn whose(tx: &mut Tx, scope: Scope) -> Result<String, StoreError> {
     Ok(match scope {
         Scope::House => "the house".to_owned(),

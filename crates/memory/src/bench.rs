@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::bench::write::{Passages, PutVectors, Register, WriteConversation};
+use crate::bench::write::{put_vectors, register, write_conversation};
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Embedded, Embedder};
-use crate::passage::Passage;
+use crate::passage::{Passage, passages};
 use crate::rank::dates;
 use crate::recall::fuse::Candidate;
 use crate::recall::meaning::telling;
@@ -163,7 +163,7 @@ impl Conversation {
         let sessions = sessions(said)?;
         let last = sessions.last().map_or(Date::ZERO, |(day, _)| *day);
         let store = Store::open(file, Pace::Threaded).await?;
-        let names = store.write(WriteConversation { sessions }).await?.into_iter().collect();
+        let names = store.write(async move |tx| write_conversation(tx, &sessions).await).await?.into_iter().collect();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         if let Some(embedder) = embedder {
             memory.nearby.serve(Some(Arc::new(embed(&store, embedder).await?)));
@@ -207,12 +207,13 @@ fn sessions(conversation: &BTreeMap<String, Value>) -> Result<Sessions, BenchErr
 
 /// Embeds all that was written.
 async fn embed(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<Serving, BenchError> {
-    let model = store.write(Register { model: embedder.model().clone() }).await?;
+    let model = embedder.model().clone();
+    let model = store.write(async move |tx| register(tx, &model).await).await?;
     let dimensions = embedder.model().dimensions;
     let mut index = Index::new(dimensions);
     let mut after = MemoryId(0);
     loop {
-        let passages = store.read(Passages { after, limit: BATCH }).await?;
+        let passages = store.read(async |tx| passages(tx, after, BATCH).await).await?;
         let Some(last) = passages.last() else { break };
         after = last.memory;
         let vectors = vectors(embedder.as_ref(), &passages).await?;
@@ -221,7 +222,7 @@ async fn embed(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<Serving, B
                 index.insert(passage.scope, passage.memory.0, &stored.bits());
             }
         }
-        store.write(PutVectors { model, vectors }).await?;
+        store.write(async move |tx| put_vectors(tx, model, &vectors).await).await?;
     }
     Ok(Serving::of(Arc::clone(embedder), model, index))
 }

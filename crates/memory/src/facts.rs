@@ -14,7 +14,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -29,7 +28,7 @@ use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
 use hob_store::facts::{Fact, FactRow, Source, Standing};
-use hob_store::{Statement, Tx, facts, memories, millis, users};
+use hob_store::{Tx, facts, memories, millis, users};
 
 /// Where the words of a fact stand in the full-text index.
 const FACT_COLUMNS: &str = "{category key value}";
@@ -61,11 +60,8 @@ pub struct Remember {
     pub at: Timestamp,
 }
 
-#[async_trait]
-impl Statement for Remember {
-    type Output = Remembered;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Remembered, StoreError> {
+impl Remember {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Remembered, StoreError> {
         let saying = Saying {
             scope: self.scope,
             category: self.category.clone(),
@@ -97,46 +93,18 @@ pub fn holds_until(value: &str, said_at: Timestamp, zone: &TimeZone) -> Option<T
 }
 
 /// Looks facts up.
-#[derive(Debug, Clone)]
-pub struct SearchFacts {
-    /// Where may be looked.
-    pub scopes: Vec<Scope>,
-    /// In a person's words.
-    pub query: String,
-    /// The most.
-    pub limit: usize,
-}
-
-#[async_trait]
-impl Statement for SearchFacts {
-    type Output = Vec<FactRow>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<FactRow>, StoreError> {
-        let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
-        if let Some(query) = match_expression(&self.query, &self.scopes, FACT_COLUMNS) {
-            return facts::search(tx, &query, limit).await;
-        }
-        // "What do you know about me?" names nothing to look for: then what is newest counts.
-        let mut newest = Vec::new();
-        for scope in &self.scopes {
-            newest.extend(facts::list(tx, *scope, limit).await?);
-        }
-        newest.truncate(self.limit);
-        Ok(newest)
+pub async fn search(tx: &mut Tx, scopes: &[Scope], query: &str, limit: usize) -> Result<Vec<FactRow>, StoreError> {
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    if let Some(query) = match_expression(query, scopes, FACT_COLUMNS) {
+        return facts::search(tx, &query, most).await;
     }
-}
-
-/// The facts that go along with a question, the weightiest first ([`weigh()`]), and what is not sure.
-#[derive(Debug, Clone)]
-pub struct RelevantFacts {
-    /// Where may be looked: `policy::memory::visible`.
-    pub scopes: Vec<Scope>,
-    /// In a person's words.
-    pub question: String,
-    /// The most.
-    pub limit: usize,
-    /// Now.
-    pub now: Timestamp,
+    // "What do you know about me?" names nothing to look for: then what is newest counts.
+    let mut newest = Vec::new();
+    for scope in scopes {
+        newest.extend(facts::list(tx, *scope, most).await?);
+    }
+    newest.truncate(limit);
+    Ok(newest)
 }
 
 /// What they are.
@@ -149,35 +117,37 @@ pub struct Relevant {
     pub rivals: Vec<Rivalry>,
 }
 
-#[async_trait]
-impl Statement for RelevantFacts {
-    type Output = Relevant;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Relevant, StoreError> {
-        let (now, limit) = (millis(self.now), i64::try_from(self.limit).unwrap_or(i64::MAX));
-        let mut found: BTreeMap<FactId, (Option<usize>, Fact)> = BTreeMap::new();
-        if let Some(query) = match_expression(&self.question, &self.scopes, FACT_COLUMNS) {
-            let matching = facts::matching(tx, &query, limit).await?;
-            found.extend(matching.into_iter().enumerate().map(|(place, fact)| (fact.id, (Some(place), fact))));
-        }
-        let Standing { facts: standing, open } = facts::standing(tx, &list(&self.scopes), limit).await?;
-        for fact in standing {
-            found.entry(fact.id).or_insert((None, fact));
-        }
-        let holds = |fact: &Fact| fact.rival_of.is_none() && !fact.is_over(now);
-        let mut known: Vec<(f64, Fact)> = found
-            .into_values()
-            .filter(|(_, fact)| holds(fact))
-            .map(|(place, fact)| (weigh(&fact, place, now), fact))
-            .collect();
-        known.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.id.cmp(&a.1.id)));
-        known.truncate(self.limit);
-        let open = open.into_iter().filter(|(current, rival)| !current.is_over(now) && !rival.is_over(now));
-        Ok(Relevant {
-            facts: known.into_iter().map(|(score, fact)| known_fact(fact, score)).collect(),
-            rivals: open.map(|(current, rival)| Rivalry { current, rival }).collect(),
-        })
+/// The facts that go along with a question, the weightiest first ([`weigh()`]), and what is not sure.
+pub async fn relevant(
+    tx: &mut Tx,
+    scopes: &[Scope],
+    question: &str,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Relevant, StoreError> {
+    let (now, most) = (millis(now), i64::try_from(limit).unwrap_or(i64::MAX));
+    let mut found: BTreeMap<FactId, (Option<usize>, Fact)> = BTreeMap::new();
+    if let Some(query) = match_expression(question, scopes, FACT_COLUMNS) {
+        let matching = facts::matching(tx, &query, most).await?;
+        found.extend(matching.into_iter().enumerate().map(|(place, fact)| (fact.id, (Some(place), fact))));
     }
+    let Standing { facts: standing, open } = facts::standing(tx, &list(scopes), most).await?;
+    for fact in standing {
+        found.entry(fact.id).or_insert((None, fact));
+    }
+    let holds = |fact: &Fact| fact.rival_of.is_none() && !fact.is_over(now);
+    let mut known: Vec<(f64, Fact)> = found
+        .into_values()
+        .filter(|(_, fact)| holds(fact))
+        .map(|(place, fact)| (weigh(&fact, place, now), fact))
+        .collect();
+    known.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.id.cmp(&a.1.id)));
+    known.truncate(limit);
+    let open = open.into_iter().filter(|(current, rival)| !current.is_over(now) && !rival.is_over(now));
+    Ok(Relevant {
+        facts: known.into_iter().map(|(score, fact)| known_fact(fact, score)).collect(),
+        rivals: open.map(|(current, rival)| Rivalry { current, rival }).collect(),
+    })
 }
 
 fn known_fact(fact: Fact, score: f64) -> KnownFact {
@@ -187,60 +157,34 @@ fn known_fact(fact: Fact, score: f64) -> KnownFact {
 }
 
 /// The newest current facts, for people: rivals stand behind what they contradict. What is over is left out.
-#[derive(Debug, Clone)]
-pub struct CurrentFacts {
-    /// Where may be looked.
-    pub scopes: Vec<Scope>,
-    /// Of one category alone.
-    pub category: Option<String>,
-    /// The most in each scope.
-    pub limit: usize,
-    /// Now.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for CurrentFacts {
-    type Output = Vec<Fact>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Fact>, StoreError> {
-        let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
-        let category = self.category.as_deref().map(fold);
-        let mut all = Vec::new();
-        for scope in &self.scopes {
-            for fact in facts::newest(tx, *scope, category.as_deref(), limit).await? {
-                if fact.is_over(millis(self.now)) {
-                    continue;
-                }
-                let rivals = facts::rivals(tx, fact.id).await?;
-                all.extend(std::iter::once(fact).chain(rivals));
+pub async fn current_facts(
+    tx: &mut Tx,
+    scopes: &[Scope],
+    category: Option<&str>,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Vec<Fact>, StoreError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let category = category.map(fold);
+    let mut all = Vec::new();
+    for scope in scopes {
+        for fact in facts::newest(tx, *scope, category.as_deref(), limit).await? {
+            if fact.is_over(millis(now)) {
+                continue;
             }
+            let rivals = facts::rivals(tx, fact.id).await?;
+            all.extend(std::iter::once(fact).chain(rivals));
         }
-        Ok(all)
     }
+    Ok(all)
 }
 
 /// Everything that was ever known under a key, the newest first.
-#[derive(Debug, Clone)]
-pub struct FactHistory {
-    /// Where may be looked.
-    pub scopes: Vec<Scope>,
-    /// The category.
-    pub category: String,
-    /// The key.
-    pub key: String,
-}
-
-#[async_trait]
-impl Statement for FactHistory {
-    type Output = Vec<Fact>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Fact>, StoreError> {
-        let (category, key) = (fold(&self.category), one_line(&self.key));
-        let mut all = Vec::new();
-        for scope in &self.scopes {
-            all.extend(facts::history(tx, *scope, &category, &key).await?);
-        }
-        Ok(all)
+pub async fn fact_history(tx: &mut Tx, scopes: &[Scope], category: &str, key: &str) -> Result<Vec<Fact>, StoreError> {
+    let (category, key) = (fold(category), one_line(key));
+    let mut all = Vec::new();
+    for scope in scopes {
+        all.extend(facts::history(tx, *scope, &category, &key).await?);
     }
+    Ok(all)
 }

@@ -7,17 +7,11 @@ use hob_store::error::StoreError;
 use hob_store::memories::{self, NewMemory, StoredGist};
 
 /// Remembers it, at the end of the scope's last episode in its conversation, or in a new one.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, new: &NewMemory<'_>) -> Result<MemoryId, StoreError> {
     memories::add(tx, new, Some(&gist_of(new.text))).await
 }
 
 /// Remembers it at the end of this episode.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add_to(tx: &mut Tx, episode: EpisodeId, new: &NewMemory<'_>) -> Result<MemoryId, StoreError> {
     memories::add_to(tx, episode, new, Some(&gist_of(new.text))).await
 }

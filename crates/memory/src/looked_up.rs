@@ -1,6 +1,5 @@
 //! What a model looks up by itself, and what of that it is asked to have forgotten.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::forget::Forget;
@@ -12,77 +11,42 @@ use hob_core::domain::principal::Principal;
 use hob_core::policy::memory::{Place, may_change, visible};
 use hob_store::error::StoreError;
 use hob_store::facts::Fact;
-use hob_store::{Statement, Tx, facts, memories, millis, remembered};
+use hob_store::{Tx, facts, memories, millis, remembered};
 
 /// Where the words of a fact stand in the full-text index.
 const COLUMNS: &str = "{category key value}";
 
 /// Facts that hold now and match, with what contradicts them; where the words name nothing, the newest.
-#[derive(Debug, Clone)]
-pub struct MatchingFacts {
-    /// Where may be looked.
-    pub scopes: Vec<Scope>,
-    /// In a person's words.
-    pub query: String,
-    /// The most.
-    pub limit: usize,
-    /// Now.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for MatchingFacts {
-    type Output = Vec<Fact>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Fact>, StoreError> {
-        let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
-        let mut found = Vec::new();
-        if let Some(query) = match_expression(&self.query, &self.scopes, COLUMNS) {
-            found = facts::matching(tx, &query, limit).await?;
-        } else {
-            // "What do you know about me?" names nothing to look for: then what is newest counts.
-            for scope in &self.scopes {
-                found.extend(facts::newest(tx, *scope, None, limit).await?);
-            }
+pub async fn matching_facts(
+    tx: &mut Tx,
+    scopes: &[Scope],
+    query: &str,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Vec<Fact>, StoreError> {
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut found = Vec::new();
+    if let Some(query) = match_expression(query, scopes, COLUMNS) {
+        found = facts::matching(tx, &query, most).await?;
+    } else {
+        // "What do you know about me?" names nothing to look for: then what is newest counts.
+        for scope in scopes {
+            found.extend(facts::newest(tx, *scope, None, most).await?);
         }
-        found.retain(|fact| !fact.is_over(millis(self.now)));
-        found.truncate(self.limit);
-        Ok(found)
     }
+    found.retain(|fact| !fact.is_over(millis(now)));
+    found.truncate(limit);
+    Ok(found)
 }
 
 /// What was said that a run answers.
-#[derive(Debug, Clone, Copy)]
-pub struct SaidIn {
-    /// The run.
-    pub run: RunId,
-}
-
-#[async_trait]
-impl Statement for SaidIn {
-    type Output = Vec<MemoryId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<MemoryId>, StoreError> {
-        memories::of_run(tx, self.run).await
-    }
+pub async fn said_in(tx: &mut Tx, run: RunId) -> Result<Vec<MemoryId>, StoreError> {
+    memories::of_run(tx, run).await
 }
 
 /// Notes that facts were of use to a model: they matter more from then on.
-#[derive(Debug, Clone)]
-pub struct MarkUsed {
-    /// Which.
-    pub facts: Vec<FactId>,
-    /// When.
-    pub at: Timestamp,
-}
-
-#[async_trait]
-impl Statement for MarkUsed {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        facts::used(tx, &self.facts, millis(self.at)).await
-    }
+pub async fn mark_used(tx: &mut Tx, facts: &[FactId], at: Timestamp) -> Result<(), StoreError> {
+    facts::used(tx, facts, millis(at)).await
 }
 
 /// Forgets what was listed before, by its short names.
@@ -113,22 +77,7 @@ pub enum ListedForgotten {
 }
 
 impl ForgetListed {
-    /// Whose it is and who told it, of what the caller may see.
-    async fn owner(&self, tx: &mut Tx, item: Item) -> Result<Option<(Scope, Option<UserId>)>, StoreError> {
-        let owner = match item {
-            Item::Memory(memory) => remembered::memory(tx, memory).await?.map(|row| (row.scope, row.user)),
-            Item::Fact(fact) => remembered::fact(tx, fact).await?.map(|row| (row.scope, row.user)),
-        };
-        let seen = visible(&self.caller, self.place);
-        Ok(owner.filter(|(scope, _)| seen.contains(scope)))
-    }
-}
-
-#[async_trait]
-impl Statement for ForgetListed {
-    type Output = ListedForgotten;
-
-    async fn run(&self, tx: &mut Tx) -> Result<ListedForgotten, StoreError> {
+    pub async fn run(&self, tx: &mut Tx) -> Result<ListedForgotten, StoreError> {
         let (mut there, mut others) = (Vec::new(), Vec::new());
         for item in self.items.iter().copied() {
             match self.owner(tx, item).await? {
@@ -147,5 +96,15 @@ impl Statement for ForgetListed {
             put_off |= forgotten.put_off;
         }
         Ok(ListedForgotten::Done { gone: there, memories, put_off })
+    }
+
+    /// Whose it is and who told it, of what the caller may see.
+    async fn owner(&self, tx: &mut Tx, item: Item) -> Result<Option<(Scope, Option<UserId>)>, StoreError> {
+        let owner = match item {
+            Item::Memory(memory) => remembered::memory(tx, memory).await?.map(|row| (row.scope, row.user)),
+            Item::Fact(fact) => remembered::fact(tx, fact).await?.map(|row| (row.scope, row.user)),
+        };
+        let seen = visible(&self.caller, self.place);
+        Ok(owner.filter(|(scope, _)| seen.contains(scope)))
     }
 }

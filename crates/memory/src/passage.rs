@@ -24,9 +24,6 @@ pub struct Passage {
 }
 
 /// The passages of the next memories after `after`, in the order of their rows.
-///
-/// # Errors
-/// When the database fails.
 pub async fn passages(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Passage>, StoreError> {
     Ok(memories::said_after(tx, after, limit).await?.into_iter().map(of).collect())
 }

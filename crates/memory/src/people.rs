@@ -11,7 +11,6 @@ pub mod names;
 #[cfg(test)]
 mod tests;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::people::birthday::{Birthday, NoBirthday};
@@ -20,7 +19,7 @@ use hob_core::domain::ids::{PersonId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::people::{FactAbout, PersonRow};
-use hob_store::{Statement, Tx, millis, people};
+use hob_store::{Tx, millis, people};
 
 /// The most people in a scope.
 pub const PEOPLE_MAX: usize = 1_000;
@@ -270,6 +269,10 @@ pub struct LookUp {
 }
 
 impl LookUp {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Vec<Card>, PeopleError>, StoreError> {
+        settled(self.cards(tx).await)
+    }
+
     async fn cards(&self, tx: &mut Tx) -> Result<Vec<Card>, PeopleError> {
         let people = load(tx, &self.scopes).await?;
         let found = match &self.who {
@@ -318,14 +321,5 @@ fn one<'a>(people: &'a [Person], name: &str) -> Result<&'a Person, PeopleError> 
             Err(PeopleError::Several { name: name.to_owned(), who })
         }
         Meant::Nobody(near) => Err(PeopleError::Unknown { name: name.to_owned(), near: owned(near) }),
-    }
-}
-
-#[async_trait]
-impl Statement for LookUp {
-    type Output = Result<Vec<Card>, PeopleError>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        settled(self.cards(tx).await)
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Never: a message of the history, a fact, or what somebody pinned. Start at [`let_go`].
 
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +11,7 @@ use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::retention::{self, Candidate};
-use hob_store::{Statement, Tx, memories, millis, vectors};
+use hob_store::{Tx, memories, millis, vectors};
 
 /// The most memories that are looked at, or removed, in one transaction.
 const SLICE: i64 = 500;
@@ -67,16 +66,16 @@ pub async fn let_go(
     stop: &CancellationToken,
 ) -> Result<Round, StoreError> {
     let mut round = Round::default();
-    let last = memory.store.read(Last).await?.map_or(0, |last| last.0);
+    let last = memory.store.read(retention::last).await?.map_or(0, |last| last.0);
     let mut after = 0;
     while after < last && !stop.is_cancelled() {
         let through = (after + SLICE).min(last);
         let rows = (MemoryId(after), MemoryId(through));
-        let old = memory.store.read(Slice { rows, before: retention.before(now) }).await?;
+        let old = memory.store.read(async |tx| retention::slice(tx, rows, retention.before(now)).await).await?;
         round.old += old.len() as u64;
         let fading: Vec<Candidate> = old.into_iter().filter(|seen| retention.lets_go(seen, now)).collect();
         if !fading.is_empty() {
-            for (scope, gone) in memory.store.write(Remove { fading }).await? {
+            for (scope, gone) in memory.store.write(async move |tx| remove(tx, &fading).await).await? {
                 memory.nearby.forget(scope, gone);
                 round.let_go += 1;
             }
@@ -91,54 +90,20 @@ pub async fn let_go(
     Ok(round)
 }
 
-struct Last;
-
-#[async_trait]
-impl Statement for Last {
-    type Output = Option<MemoryId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<MemoryId>, StoreError> {
-        retention::last(tx).await
-    }
-}
-
-struct Slice {
-    rows: (MemoryId, MemoryId),
-    before: i64,
-}
-
-#[async_trait]
-impl Statement for Slice {
-    type Output = Vec<Candidate>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Candidate>, StoreError> {
-        retention::slice(tx, self.rows, self.before).await
-    }
-}
-
-struct Remove {
-    fading: Vec<Candidate>,
-}
-
-#[async_trait]
-impl Statement for Remove {
-    type Output = Vec<(Scope, MemoryId)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<(Scope, MemoryId)>, StoreError> {
-        let (mut gone, mut behind) = (Vec::new(), Vec::new());
-        for seen in &self.fading {
-            let next = memories::next(tx, seen.id).await?;
-            if let Some(scope) = retention::remove(tx, seen).await? {
-                gone.push((scope, seen.id));
-                behind.extend(next);
-            }
+async fn remove(tx: &mut Tx, fading: &[Candidate]) -> Result<Vec<(Scope, MemoryId)>, StoreError> {
+    let (mut gone, mut behind) = (Vec::new(), Vec::new());
+    for seen in fading {
+        let next = memories::next(tx, seen.id).await?;
+        if let Some(scope) = retention::remove(tx, seen).await? {
+            gone.push((scope, seen.id));
+            behind.extend(next);
         }
-        // Its words were in the vector of what follows.
-        for next in behind.into_iter().filter(|next| gone.iter().all(|(_, gone)| gone != next)) {
-            vectors::make_anew(tx, next).await?;
-        }
-        Ok(gone)
     }
+    // Its words were in the vector of what follows.
+    for next in behind.into_iter().filter(|next| gone.iter().all(|(_, gone)| gone != next)) {
+        vectors::make_anew(tx, next).await?;
+    }
+    Ok(gone)
 }
 
 #[cfg(test)]
@@ -163,50 +128,36 @@ mod tests {
     }
 
     /// Words of a day, and what is done with them afterwards.
-    struct Add(&'static str, i64, &'static str);
-
-    #[async_trait]
-    impl Statement for Add {
-        type Output = ();
-
-        async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-            let new = NewMemory {
-                scope: Scope::Person(UserId(1)),
-                session: None,
-                speaker: "Ada",
-                user: None,
-                message: None,
-                text: self.0,
-                asked: None,
-                origin: "import",
-                importance: importance::score(self.0),
-                at: self.1 * DAY,
-            };
-            let id = memories::add(tx, &new, None).await?;
-            match self.2 {
-                "pinned" => {
-                    sqlx::query("UPDATE memories SET pinned = 1 WHERE id = ?").bind(id.0).execute(&mut *tx).await?;
-                }
-                "used" => memories::mark_used(tx, &[id], 700 * DAY).await?,
-                _ => {}
+    async fn add(tx: &mut Tx, text: &str, day: i64, becomes: &str) -> Result<(), StoreError> {
+        let new = NewMemory {
+            scope: Scope::Person(UserId(1)),
+            session: None,
+            speaker: "Ada",
+            user: None,
+            message: None,
+            text,
+            asked: None,
+            origin: "import",
+            importance: importance::score(text),
+            at: day * DAY,
+        };
+        let id = memories::add(tx, &new, None).await?;
+        match becomes {
+            "pinned" => {
+                sqlx::query("UPDATE memories SET pinned = 1 WHERE id = ?").bind(id.0).execute(&mut *tx).await?;
             }
-            Ok(())
+            "used" => memories::mark_used(tx, &[id], 700 * DAY).await?,
+            _ => {}
         }
+        Ok(())
     }
 
-    struct Texts;
-
-    #[async_trait]
-    impl Statement for Texts {
-        type Output = (Vec<String>, i64, i64);
-
-        async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-            let texts = sqlx::query_scalar("SELECT text FROM memories ORDER BY id").fetch_all(&mut *tx).await?;
-            let words = sqlx::query_scalar("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH 'weather'");
-            let words = words.fetch_one(&mut *tx).await?;
-            let episodes = sqlx::query_scalar("SELECT count(*) FROM episodes").fetch_one(&mut *tx).await?;
-            Ok((texts, words, episodes))
-        }
+    async fn texts(tx: &mut Tx) -> Result<(Vec<String>, i64, i64), StoreError> {
+        let texts = sqlx::query_scalar("SELECT text FROM memories ORDER BY id").fetch_all(&mut *tx).await?;
+        let words = sqlx::query_scalar("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH 'weather'");
+        let words = words.fetch_one(&mut *tx).await?;
+        let episodes = sqlx::query_scalar("SELECT count(*) FROM episodes").fetch_one(&mut *tx).await?;
+        Ok((texts, words, episodes))
     }
 
     #[tokio::test]
@@ -215,20 +166,20 @@ mod tests {
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let said = [
-            Add("what is the weather like", 0, ""),
-            Add("the weather was bad", 0, "pinned"),
-            Add("the weather was good", 0, "used"),
-            Add("the weather was fine", 500, ""),
+            ("what is the weather like", 0, ""),
+            ("the weather was bad", 0, "pinned"),
+            ("the weather was good", 0, "used"),
+            ("the weather was fine", 500, ""),
         ];
-        for add in said {
-            store.write(add).await.unwrap();
+        for (text, day, becomes) in said {
+            store.write(async move |tx| add(tx, text, day, becomes).await).await.unwrap();
         }
         let stop = CancellationToken::new();
         let idle = let_go(&memory, &POLICY, day(300), &stop).await.unwrap();
         assert_eq!(idle, Round::default(), "nothing is that old");
         let round = let_go(&memory, &POLICY, day(750), &stop).await.unwrap();
         assert_eq!(round, Round { old: 2, let_go: 1 });
-        let (texts, words, episodes) = store.read(Texts).await.unwrap();
+        let (texts, words, episodes) = store.read(texts).await.unwrap();
         assert_eq!(texts, ["the weather was bad", "the weather was good", "the weather was fine"]);
         assert_eq!((words, episodes), (3, 3), "nothing is left of it");
         stop.cancel();
@@ -237,16 +188,9 @@ mod tests {
     }
 
     /// Runs a statement as it stands, and gives the memories that have vectors.
-    struct Vectors(&'static str);
-
-    #[async_trait]
-    impl Statement for Vectors {
-        type Output = Vec<i64>;
-
-        async fn run(&self, tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
-            sqlx::raw_sql(self.0).execute(&mut *tx).await?;
-            Ok(sqlx::query_scalar("SELECT memory_id FROM vectors ORDER BY memory_id").fetch_all(&mut *tx).await?)
-        }
+    async fn embedded(tx: &mut Tx, before: &'static str) -> Result<Vec<i64>, StoreError> {
+        sqlx::raw_sql(before).execute(&mut *tx).await?;
+        Ok(sqlx::query_scalar("SELECT memory_id FROM vectors ORDER BY memory_id").fetch_all(&mut *tx).await?)
     }
 
     #[tokio::test]
@@ -255,16 +199,20 @@ mod tests {
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         for how in ["", "", "pinned", "pinned"] {
-            store.write(Add("what is the weather like", 0, how)).await.unwrap();
+            store.write(async move |tx| add(tx, "what is the weather like", 0, how).await).await.unwrap();
         }
         let vectors = "UPDATE episodes SET turns = 4 WHERE id = 1;
              UPDATE memories SET episode_id = 1, place = id;
              INSERT INTO embedding_models (id, name, dimensions, digest, through, created_at) VALUES (1, 'm', 3, 'd', 4, 0);
              INSERT INTO vectors (model_id, memory_id, vector) SELECT 1, id, x'01' FROM memories;";
-        assert_eq!(store.write(Vectors(vectors)).await.unwrap(), [1, 2, 3, 4]);
+        assert_eq!(store.write(async move |tx| embedded(tx, vectors).await).await.unwrap(), [1, 2, 3, 4]);
         let round = let_go(&memory, &POLICY, day(1_000), &CancellationToken::new()).await.unwrap();
         assert_eq!(round.let_go, 2);
-        assert_eq!(store.write(Vectors("SELECT 1")).await.unwrap(), [4], "the third had the second's words in it");
+        assert_eq!(
+            store.write(async |tx| embedded(tx, "SELECT 1").await).await.unwrap(),
+            [4],
+            "the third had the second's words in it"
+        );
         store.close().await;
     }
 
@@ -275,11 +223,11 @@ mod tests {
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let count = 2 * SLICE + 1;
         for _ in 0..count {
-            store.write(Add("what is the weather like", 0, "")).await.unwrap();
+            store.write(async |tx| add(tx, "what is the weather like", 0, "").await).await.unwrap();
         }
         let all = let_go(&memory, &POLICY, day(1_000), &CancellationToken::new()).await.unwrap();
         assert_eq!(all, Round { old: count.unsigned_abs(), let_go: count.unsigned_abs() });
-        assert_eq!(store.read(Texts).await.unwrap(), (Vec::new(), 0, 0));
+        assert_eq!(store.read(texts).await.unwrap(), (Vec::new(), 0, 0));
         store.close().await;
     }
 }

@@ -92,9 +92,6 @@ impl Standing {
 
 impl Purse {
     /// The first cap that a call does not fit. To be asked in the transaction that starts the call.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn refuses(
         &self,
         tx: &mut Tx,
@@ -123,9 +120,6 @@ impl Purse {
     }
 
     /// The caps that hold now, with what is used of each.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn standing(
         &self,
         tx: &mut Tx,
@@ -147,9 +141,6 @@ impl Purse {
     }
 
     /// What is to be said about caps that are nearly used up; each once in its period.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn notes(&self, tx: &mut Tx, spender: Spender<'_>, now: Timestamp) -> Result<Vec<String>, StoreError> {
         let mut notes = Vec::new();
         for window in self.windows(spender, now).into_iter().filter(Window::is_told_ahead) {

@@ -23,7 +23,6 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::delivery::place::Place;
-use crate::delivery::records::{ListOpen, Over, Queued, Sweep};
 use crate::delivery::turn::{Next, Settled, Turn, Turned, Wait, judge};
 use crate::delivery::ways::{Reach, Ways};
 use crate::signs::Signs;
@@ -39,10 +38,10 @@ use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::Rng;
 use hob_model::message::MediaType;
 use hob_model::picture::{self, Unfit};
-use hob_store::Store;
 use hob_store::contents::{self, Contents, Kept};
 use hob_store::error::StoreError;
 use hob_store::outbox::{Attempt, Waiting};
+use hob_store::{Store, outbox};
 use hob_telemetry::meters::Meters;
 use hob_telemetry::tasks::{caught, spawn_among};
 use hob_tools::files::text::sniff;
@@ -147,14 +146,11 @@ impl Delivery {
     }
 
     /// At the start, before any run is resumed: what was being sent has an unknown outcome; everything open goes out.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn sweep(&self) -> Result<u64, StoreError> {
-        let unknown = self.inner.ports.store.write(Sweep).await?;
+        let unknown = self.inner.ports.store.write(outbox::sweep).await?;
         self.inner.streaming.recall().await?;
         // They show that they were seen: whoever takes one along is to find it.
-        for (run, destination) in self.inner.ports.store.read(Queued { most: SEEN_MAX }).await? {
+        for (run, destination) in self.inner.ports.store.read(async |tx| records::queued(tx, SEEN_MAX).await).await? {
             self.seen(&destination, run);
         }
         self.wake_all().await?;
@@ -162,11 +158,8 @@ impl Delivery {
     }
 
     /// Wakes the workers of every session with something to be said, e.g. after an outage.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn wake_all(&self) -> Result<(), StoreError> {
-        for (session, channel) in self.inner.ports.store.read(ListOpen).await? {
+        for (session, channel) in self.inner.ports.store.read(outbox::look::list_open_sessions).await? {
             let served = channel.parse::<ChannelKind>();
             if served.is_ok_and(|kind| self.inner.reach.ways().channels.iter().any(|known| known.address().0 == kind)) {
                 self.wake(session);
@@ -301,7 +294,7 @@ impl Inner {
         if waiting.is_empty() {
             return Ok(());
         }
-        let over = self.ports.store.read(Over { runs: waiting }).await?;
+        let over = self.ports.store.read(async |tx| records::over(tx, &waiting).await).await?;
         over.into_iter().for_each(|run| self.signs.gone(run));
         Ok(())
     }
@@ -387,7 +380,8 @@ impl Inner {
             turn.now = self.ports.clock.now();
             let age_max = SignedDuration::try_from(self.reach.ways().limits.age_max).unwrap_or(SignedDuration::MAX);
             turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
-            match self.ports.store.write(turn.clone()).await {
+            let taken = turn.clone();
+            match self.ports.store.write(async move |tx| taken.take(tx).await).await {
                 Ok(Turned { next, asked }) => {
                     if let Some(settled) = &turn.settled {
                         log(settled.id, &settled.attempt);

@@ -2,12 +2,12 @@
 //!
 //! Never: trust. What was sent is data; the run acts for the owner, and is tainted from its first step on.
 
-use async_trait::async_trait;
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::intake::Router;
 use crate::schedules::sync::owner_of;
-use crate::standing::Standing;
 use crate::unasked::{self, Unasked};
 use hob_agent::machine::accepted::Order;
 use hob_core::domain::ids::SessionId;
@@ -16,7 +16,7 @@ use hob_core::domain::origin::{Origin, Source, Taint};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::render::clean::clean;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, inbound, sessions, users};
+use hob_store::{Tx, inbound, members, sessions, users};
 
 /// So much of what was sent is shown, in characters.
 const SHOWN_MAX: usize = 16_000;
@@ -47,19 +47,16 @@ pub enum Called {
 
 impl Router {
     /// Commits a call whose signature is good; `delivery` is the caller's id of it.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn called(&self, hook: &Hook, delivery: &str, body: &[u8]) -> Result<Called, StoreError> {
-        let owner = Standing::new(&self.terms().access, &hook.conversation, &hook.owner);
-        let Some(role) = self.store.read(owner).await? else {
+        let (access, owner) = (Arc::clone(&self.terms().access), (&hook.conversation, hook.owner.as_str()));
+        let Some(role) = self.store.read(async |tx| members::role_of(tx, &access, owner).await).await? else {
             tracing::warn!(hook = hook.name, "a webhook's owner is not let in any more: the call was refused");
             return Ok(Called::Refused);
         };
         let text = prompt(hook, &self.redactor.redact(&String::from_utf8_lossy(body)));
         let (delivery, now) = (delivery.to_owned(), self.clock.now());
         let call = Call { hook: hook.clone(), session: self.terms().house.rng.id(), delivery, role, text, now };
-        let begun = self.store.write(call).await?;
+        let begun = self.store.write(async move |tx| call.run(tx).await).await?;
         if let Some(session) = begun {
             self.lanes.wake(session);
         }
@@ -82,6 +79,7 @@ fn prompt(hook: &Hook, body: &str) -> String {
 }
 
 /// Claims a call and queues its run.
+#[derive(Clone)]
 struct Call {
     hook: Hook,
     /// The id of its session.
@@ -92,10 +90,7 @@ struct Call {
     now: Timestamp,
 }
 
-#[async_trait]
-impl Statement for Call {
-    type Output = Option<SessionId>;
-
+impl Call {
     async fn run(&self, tx: &mut Tx) -> Result<Option<SessionId>, StoreError> {
         let Hook { name, conversation, owner, .. } = &self.hook;
         let event = |chat: &str| Conversation {

@@ -3,9 +3,9 @@
 //! The time stands in the database with the question itself, so a restart loses none.
 //! Start at [`Lanes::keep_time`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +17,7 @@ use hob_agent::machine::question::Question;
 use hob_agent::signal::Signal;
 use hob_store::error::StoreError;
 use hob_store::open_runs::OpenRun;
-use hob_store::{Statement, Tx, open_runs, signals};
+use hob_store::{Tx, open_runs, signals};
 
 /// The longest sleep: the clock on the wall may have been set meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -45,12 +45,9 @@ impl Lanes {
     }
 
     /// Lets everything expire that is due, and says how long the next question has; none: none is open.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn expire_due(&self) -> Result<Option<Duration>, StoreError> {
         let now = self.now();
-        let Some(next) = self.store().read(NextExpiry).await? else {
+        let Some(next) = self.store().read(open_runs::next_expiry).await? else {
             return Ok(None);
         };
         let left = next.saturating_sub(now.as_millisecond());
@@ -60,8 +57,8 @@ impl Lanes {
             return Ok(Some(Duration::from_millis(left).min(LOOK_AGAIN)));
         }
         // A long journal takes long to fold: nobody waits for the writer meanwhile.
-        let seen = self.store().read(LookDue { now }).await?;
-        let expired = self.store().write(Expire { seen, now }).await?;
+        let seen = Arc::new(self.store().read(async |tx| look_due(tx, now).await).await?);
+        let expired = self.store().write(async move |tx| expire(tx, &seen, now).await).await?;
         for run in &expired {
             tracing::info!(run = %run.id, "agent_run.question_expired");
             self.wake_served(run.session, &run.channel);
@@ -78,58 +75,28 @@ async fn sleep(wait: Option<Duration>) {
     }
 }
 
-struct NextExpiry;
-
-#[async_trait]
-impl Statement for NextExpiry {
-    type Output = Option<i64>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<i64>, StoreError> {
-        open_runs::next_expiry(tx).await
-    }
-}
-
 /// What the runs ask whose time has come.
-struct LookDue {
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for LookDue {
-    type Output = Vec<Seen>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Seen>, StoreError> {
-        let due = open_runs::expired(tx, self.now).await?.into_iter().map(|run| run.id).collect();
-        look(tx, due).await
-    }
+async fn look_due(tx: &mut Tx, now: Timestamp) -> Result<Vec<Seen>, StoreError> {
+    let due = open_runs::expired(tx, now).await?.into_iter().map(|run| run.id).collect();
+    look(tx, due).await
 }
 
 /// Tells each run whose question has expired.
-struct Expire {
-    seen: Vec<Seen>,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Expire {
-    type Output = Vec<OpenRun>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
-        let expired = open_runs::take_expired(tx, self.now).await?;
-        for run in &expired {
-            let key = RunKey { run: run.id, session: run.session };
-            // An answer that was given before the time was over is taken first, and leaves nothing to expire.
-            let number = match open_question(tx, &key, (&self.seen, self.now)).await? {
-                Asked::Question(open) if matches!(open.question, Question::Paused { .. }) => None,
-                Asked::Question(open) => Some(open.number),
-                Asked::Agents(number) => Some(number),
-                Asked::Nothing | Asked::Gone => None,
-            };
-            if let Some(question) = number {
-                let signal = Signal::Expire { question };
-                signals::add(tx, run.id, &encode_signal(&signal)?, self.now).await?;
-            }
+async fn expire(tx: &mut Tx, seen: &[Seen], now: Timestamp) -> Result<Vec<OpenRun>, StoreError> {
+    let expired = open_runs::take_expired(tx, now).await?;
+    for run in &expired {
+        let key = RunKey { run: run.id, session: run.session };
+        // An answer that was given before the time was over is taken first, and leaves nothing to expire.
+        let number = match open_question(tx, &key, (seen, now)).await? {
+            Asked::Question(open) if matches!(open.question, Question::Paused { .. }) => None,
+            Asked::Question(open) => Some(open.number),
+            Asked::Agents(number) => Some(number),
+            Asked::Nothing | Asked::Gone => None,
+        };
+        if let Some(question) = number {
+            let signal = Signal::Expire { question };
+            signals::add(tx, run.id, &encode_signal(&signal)?, now).await?;
         }
-        Ok(expired)
     }
+    Ok(expired)
 }

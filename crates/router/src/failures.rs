@@ -116,9 +116,6 @@ async fn requester(tx: &mut Tx, decider: &Decider<'_>, failed: &Accepted) -> Res
 }
 
 /// Has nobody settled this run's failure?
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_open(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let Some(failed) = journal::first(tx, run).await? else { return Ok(false) };
     Ok(!inbound::is_claimed(tx, &failed.destination.conversation, &claim_of(run)).await?)

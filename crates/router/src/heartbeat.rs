@@ -3,13 +3,12 @@
 //! Never: two in one slot of the clock, one beside other work of its conversation, or a word about itself.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::intake::Router;
 use crate::pause;
-use crate::standing::Standing;
 use crate::unasked::{self, Unasked};
 use hob_agent::machine::accepted::Order;
 use hob_core::domain::ids::SessionId;
@@ -18,7 +17,7 @@ use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::heartbeat::slot;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, runs, sessions, users};
+use hob_store::{Tx, members, runs, sessions, users};
 
 /// What is looked for, how often and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,16 +36,13 @@ pub struct Heartbeat {
 
 impl Router {
     /// Enqueues the run of the present slot; false if there is a reason for none.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn beat(&self, heartbeat: &Heartbeat) -> Result<bool, StoreError> {
-        let owner = Standing::new(&self.terms().access, &heartbeat.conversation, &heartbeat.owner);
-        let Some(role) = self.store.read(owner).await? else {
+        let (access, owner) = (Arc::clone(&self.terms().access), (&heartbeat.conversation, heartbeat.owner.as_str()));
+        let Some(role) = self.store.read(async |tx| members::role_of(tx, &access, owner).await).await? else {
             return Ok(false);
         };
-        let beat = Beat { heartbeat: heartbeat.clone(), role, now: self.clock.now() };
-        let begun = self.store.write(beat).await?;
+        let (heartbeat, now) = (heartbeat.clone(), self.clock.now());
+        let begun = self.store.write(async move |tx| beat(tx, &heartbeat, role, now).await).await?;
         if let Some(session) = begun {
             self.lanes.wake(session);
         }
@@ -55,39 +51,28 @@ impl Router {
 }
 
 /// Enqueues the run of a slot.
-struct Beat {
-    heartbeat: Heartbeat,
-    role: Role,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Beat {
-    type Output = Option<SessionId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<SessionId>, StoreError> {
-        let Heartbeat { every_secs, prompt, conversation, owner, .. } = &self.heartbeat;
-        // A platform lets nobody be spoken to who has never written.
-        let Some(user) = users::find(tx, conversation, owner).await? else {
-            return Ok(None);
-        };
-        let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
-        let busy = runs::find_active(tx, session.id).await?.is_some() || runs::count_queued(tx, session.id).await? > 0;
-        if busy || pause::standstill(tx, session.id).await?.is_some() {
-            return Ok(None);
-        }
-        let name = users::name(tx, user).await?.unwrap_or_default();
-        let slot = format!("heartbeat:{}", slot(self.now.as_second(), *every_secs));
-        let what = Unasked {
-            session: session.id,
-            claim: (conversation, &slot),
-            due: self.now,
-            principal: Principal { user, name, role: self.role, trust: Trust::Trusted },
-            conversation,
-            text: prompt.clone(),
-            order: Order::Heartbeat,
-            taint: Taint::default(),
-        };
-        Ok(unasked::begin(tx, what, self.now).await?.map(|_| session.id))
+async fn beat(tx: &mut Tx, heartbeat: &Heartbeat, role: Role, now: Timestamp) -> Result<Option<SessionId>, StoreError> {
+    let Heartbeat { every_secs, prompt, conversation, owner, .. } = heartbeat;
+    // A platform lets nobody be spoken to who has never written.
+    let Some(user) = users::find(tx, conversation, owner).await? else {
+        return Ok(None);
+    };
+    let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, now).await?;
+    let busy = runs::find_active(tx, session.id).await?.is_some() || runs::count_queued(tx, session.id).await? > 0;
+    if busy || pause::standstill(tx, session.id).await?.is_some() {
+        return Ok(None);
     }
+    let name = users::name(tx, user).await?.unwrap_or_default();
+    let slot = format!("heartbeat:{}", slot(now.as_second(), *every_secs));
+    let what = Unasked {
+        session: session.id,
+        claim: (conversation, &slot),
+        due: now,
+        principal: Principal { user, name, role, trust: Trust::Trusted },
+        conversation,
+        text: prompt.clone(),
+        order: Order::Heartbeat,
+        taint: Taint::default(),
+    };
+    Ok(unasked::begin(tx, what, now).await?.map(|_| session.id))
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod answers;
 mod around;
-mod before;
 mod changed;
 mod door;
 mod failures;
@@ -23,8 +22,7 @@ use tracing::Instrument;
 use crate::attachments::{self, Came};
 use crate::command::Mode;
 use crate::delivery::Delivery;
-use crate::intake::before::{Advance, Cursors, IsClaimed};
-use crate::intake::door::{Look, redact};
+use crate::intake::door::redact;
 use crate::intake::take::Take;
 use crate::lanes::Lanes;
 use crate::memory;
@@ -39,8 +37,8 @@ use hob_core::policy::access::{AccessList, known_as};
 use hob_core::policy::groups::Fate;
 use hob_core::policy::pairing::Code;
 use hob_model::transcription::Transcriber;
-use hob_store::Store;
 use hob_store::error::StoreError;
+use hob_store::{Store, cursors, inbound};
 
 /// The numbers of intake, as configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,13 +104,14 @@ impl Intake for Router {
     }
 
     async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
-        let read = self.store.read(Cursors { channel, account: account.to_owned() }).await;
+        let read = self.store.read(async |tx| cursors::of_account(tx, (channel, account)).await).await;
         read.map_err(|error| IntakeError(error.to_string()))
     }
 
     async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError> {
-        let advance = Advance { channel, account: account.to_owned(), cursor };
-        self.store.write(advance).await.map_err(|error| IntakeError(error.to_string()))
+        let account = account.to_owned();
+        let written = self.store.write(async move |tx| cursors::advance(tx, (channel, &account), &cursor).await);
+        written.await.map_err(|error| IntakeError(error.to_string()))
     }
 
     async fn moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
@@ -152,7 +151,7 @@ impl Router {
         let mut taken = self.write(&take).await?;
         if let Some(look) = taken.looks.take() {
             // To fold a long journal takes long: not while the writer is held.
-            let seen = self.store.read(look).await?;
+            let seen = self.store.read(async |tx| look.look(tx).await).await?;
             take.seen.get_or_init(|| seen);
             taken = self.write(&take).await?;
         }
@@ -200,7 +199,7 @@ impl Router {
         if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
             return Ok((None, Vec::new()));
         }
-        let known = self.store.read(Look { access: Arc::clone(&terms.access), inbound: inbound.clone() }).await?;
+        let known = self.store.read(async |tx| door::look(tx, &terms.access, inbound).await).await?;
         let Some(role) = known.role.filter(|_| door::fate_of(inbound, &known) == Fate::Heard) else {
             return Ok((None, Vec::new()));
         };
@@ -218,8 +217,8 @@ impl Router {
         (role, others): (Role, &[OtherName]),
     ) -> Result<Vec<Came>, StoreError> {
         let is_new = matches!(inbound.happening, Happening::Posted { .. }) && !inbound.attachments.is_empty();
-        let known = IsClaimed { conversation: inbound.conversation.clone(), external_id: inbound.external_id.clone() };
-        if !is_new || self.store.read(known).await? {
+        let (place, id) = (&inbound.conversation, &inbound.external_id);
+        if !is_new || self.store.read(async |tx| inbound::is_claimed(tx, place, id).await).await? {
             return Ok(Vec::new());
         }
         let ear = Ear {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -17,17 +16,17 @@ use tracing::Instrument;
 
 use crate::lanes::places::Place;
 use crate::lanes::workers::Workers;
-use hob_agent::driver::{Claim, Claimed, Driver, Found, Line, Opened, Outcome, Reload, bury, take_over};
+use hob_agent::driver::{Claimed, Driver, Found, Line, Opened, Outcome, bury, reload, take_over};
 use hob_agent::journal::RunKey;
 use hob_agent::ports::Ports;
-use hob_agent::write_off::Park;
+use hob_agent::write_off::park;
 use hob_core::domain::channel::{Ended, Progress};
-use hob_core::domain::ids::{RunId, SessionId};
+use hob_core::domain::ids::SessionId;
 use hob_core::domain::inbound::ChannelKind;
 use hob_memory::forget;
 use hob_store::error::StoreError;
 use hob_store::runs::Lease;
-use hob_store::{Statement, Store, Tx, runs};
+use hob_store::{Store, Tx, runs};
 use hob_telemetry::genai;
 use hob_telemetry::tasks::spawn_among;
 
@@ -160,11 +159,10 @@ impl Lanes {
     }
 
     /// Wakes every lane in which something is due: at the start, and from time to time.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn reconcile(&self) -> Result<usize, StoreError> {
-        let due = self.inner.ports().store.read(ListDue { lease: self.inner.lease() }).await?;
+        let lease = self.inner.lease();
+        let due = async |tx: &mut Tx| runs::look::list_due(tx, &lease.owner, lease.now).await;
+        let due = self.inner.ports().store.read(due).await?;
         let mut woken = 0;
         for lane in due {
             // A lane with a worker is being looked after.
@@ -182,24 +180,22 @@ impl Lanes {
     async fn go_on_forgetting(&self) -> Result<(), StoreError> {
         let ports = self.inner.ports();
         let (store, memory) = (&ports.store, &ports.memory);
-        let (scopes, waits) = store.read(forget::Unfinished).await?;
+        let (scopes, waits) = store.read(forget::unfinished).await?;
         for scope in scopes {
             // The rest waits for the next round: runs that are due do not wait for it.
             forget::some_of(memory, scope, SLICES_PER_ROUND).await?;
         }
         if waits {
-            store.write(forget::Sweep).await?;
+            store.write(forget::sweep).await?;
         }
         Ok(())
     }
 
     /// Prolongs the leases of the runs that this process drives.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn heartbeat(&self) -> Result<u64, StoreError> {
         let ports = self.inner.ports();
-        ports.store.write(Heartbeat { lease: self.inner.lease() }).await
+        let lease = self.inner.lease();
+        ports.store.write(async move |tx| runs::heartbeat(tx, &lease).await).await
     }
 }
 
@@ -259,7 +255,7 @@ impl Inner {
         let was_opened = opened.is_some();
         let found = match opened {
             Some(opened) => Found::Run(Box::new(opened.into())),
-            None => take_over(&ports.store, Claim { session, lease: self.lease() }).await?,
+            None => take_over(&ports.store, session, self.lease()).await?,
         };
         let claimed = match found {
             Found::Run(claimed) => *claimed,
@@ -324,7 +320,7 @@ impl Inner {
     async fn bury(self: &Arc<Self>, key: RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
         let buried = async {
             let ports = self.ports();
-            let claimed = ports.store.read(Reload { key: key.clone() }).await?;
+            let claimed = ports.store.read(async |tx| reload(tx, &key).await).await?;
             bury(ports, self.line(signal), claimed, message).await
         };
         match buried.await {
@@ -337,8 +333,8 @@ impl Inner {
     async fn park(&self, key: RunKey, error: StoreError) -> Result<(), StoreError> {
         tracing::error!(run = %key.run, %error, "agent_run.failed");
         let (ports, session, run) = (self.ports(), key.session, key.run);
-        let park = Park { key, why: error.to_string(), now: ports.clock.now() };
-        if let Some(place) = ports.store.write(park).await? {
+        let (why, now) = (error.to_string(), ports.clock.now());
+        if let Some(place) = ports.store.write(async move |tx| park(tx, &key, &why, now).await).await? {
             ports.watcher.progress(&place, run, Progress::Idle(Ended::Suspended));
         }
         ports.meters.runs.of(&["parked"]).inc();
@@ -356,8 +352,8 @@ impl Inner {
     /// A run that could not be driven is let go, so that it can be claimed again.
     async fn give_back(&self, key: &RunKey, error: StoreError) -> Result<(), StoreError> {
         let ports = self.ports();
-        let release = Release { run: key.run, owner: ports.owner.clone() };
-        if let Err(second) = ports.store.write(release).await {
+        let (run, owner) = (key.run, ports.owner.clone());
+        if let Err(second) = ports.store.write(async move |tx| runs::release(tx, run, &owner).await).await {
             tracing::warn!(error = %second, run = %key.run, "the run's lease could not be given back; it runs out by itself");
         }
         Err(error)
@@ -407,45 +403,5 @@ impl Drop for Left {
         if std::thread::panicking() {
             self.inner.workers.leave(self.session);
         }
-    }
-}
-
-struct ListDue {
-    lease: Lease,
-}
-
-#[async_trait]
-impl Statement for ListDue {
-    type Output = Vec<runs::look::Due>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<runs::look::Due>, StoreError> {
-        runs::look::list_due(tx, &self.lease.owner, self.lease.now).await
-    }
-}
-
-struct Heartbeat {
-    lease: Lease,
-}
-
-#[async_trait]
-impl Statement for Heartbeat {
-    type Output = u64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
-        runs::heartbeat(tx, &self.lease).await
-    }
-}
-
-struct Release {
-    run: RunId,
-    owner: String,
-}
-
-#[async_trait]
-impl Statement for Release {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        runs::release(tx, self.run, &self.owner).await
     }
 }

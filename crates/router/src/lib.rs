@@ -28,7 +28,6 @@ mod persona;
 pub mod respond;
 pub mod schedules;
 mod signs;
-mod standing;
 mod status;
 mod stopping;
 pub mod streaming;

@@ -1,35 +1,29 @@
 //! A chat that has another id from now on: its conversation goes on.
 
-use async_trait::async_trait;
-
 use crate::intake::Router;
 use hob_core::domain::inbound::Conversation;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, moved, sessions};
+use hob_store::{Tx, moved, sessions};
 
 /// The chat of a place has this id now.
+#[derive(Clone)]
 struct Moved {
     place: Conversation,
     chat: String,
 }
 
 impl Moved {
-    /// The conversation's name, before and after.
-    fn keys(&self) -> (String, String) {
-        let new = Conversation { chat: self.chat.clone(), ..self.place.clone() };
-        (self.place.session_key().0, new.session_key().0)
-    }
-}
-
-#[async_trait]
-impl Statement for Moved {
-    type Output = bool;
-
     async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
         moved::group_mode(tx, &self.place, &self.chat).await?;
         moved::schedules(tx, &self.place, &self.chat).await?;
         let (key, new) = self.keys();
         sessions::rename(tx, &key, &new).await
+    }
+
+    /// The conversation's name, before and after.
+    fn keys(&self) -> (String, String) {
+        let new = Conversation { chat: self.chat.clone(), ..self.place.clone() };
+        (self.place.session_key().0, new.session_key().0)
     }
 }
 
@@ -39,7 +33,7 @@ impl Router {
     pub(super) async fn goes_on(&self, place: Conversation, chat: &str) -> Result<(), StoreError> {
         let moved = Moved { place, chat: chat.to_owned() };
         let (key, new) = moved.keys();
-        if self.store.write(moved).await? {
+        if self.store.write(async move |tx| moved.run(tx).await).await? {
             tracing::info!(was = key, session = new, "session.moved: the platform gave its chat another id");
         }
         Ok(())
@@ -52,18 +46,6 @@ mod tests {
     use hob_core::domain::inbound::ChannelKind;
     use hob_store::{Pace, Store};
 
-    /// What is there by a chat's id, and what became of it.
-    struct Ask(String);
-
-    #[async_trait]
-    impl Statement for Ask {
-        type Output = Vec<String>;
-
-        async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
-            Ok(sqlx::query_scalar(sqlx::AssertSqlSafe(self.0.clone())).fetch_all(&mut *tx).await?)
-        }
-    }
-
     const SCHEDULE: &str =
         "INSERT INTO schedules (source, name, user_id, channel, account, chat, task, rule, zone, asked,
         taint, state, grace_secs, coalesces, created_at) VALUES";
@@ -72,7 +54,13 @@ mod tests {
     async fn k2_what_was_chosen_for_a_group_and_is_to_be_done_there_moves_with_it() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let ask = async |sql: &str| store.write(Ask(sql.to_owned())).await.unwrap();
+        let ask = async |sql: &str| {
+            let sql = sql.to_owned();
+            let ask = async move |tx: &mut Tx| -> Result<Vec<String>, StoreError> {
+                Ok(sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_all(tx).await?)
+            };
+            store.write(ask).await.unwrap()
+        };
         ask("INSERT INTO users (name, role, created_at) VALUES ('Ada', 'user', 1) RETURNING ''").await;
         ask("INSERT INTO sessions (key, channel, created_at) VALUES ('-77', 'telegram', 1) RETURNING ''").await;
         let modes = "('telegram', 'default', '-77', 'off'), ('telegram', 'work', '-77', 'all'),
@@ -91,7 +79,10 @@ mod tests {
             let (channel, chat) = (ChannelKind::Telegram, chat.to_owned());
             Conversation { channel, account: account.clone(), chat, thread: None }
         };
-        let moved = async |from: &str, to: &str| store.write(Moved { place: place(from), chat: to.to_owned() }).await;
+        let moved = async |from: &str, to: &str| {
+            let moved = Moved { place: place(from), chat: to.to_owned() };
+            store.write(async move |tx| moved.run(tx).await).await
+        };
         assert!(moved("-77", "-10077").await.unwrap());
         assert!(!moved("-77", "-10077").await.unwrap(), "both chats tell");
         assert!(!moved("-78", "-10078").await.unwrap(), "nobody has talked there");

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::intake::Router;
@@ -17,7 +16,7 @@ use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::principal::Role;
 use hob_core::policy::access::AccessList;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, members, private_chats};
+use hob_store::{Tx, members, private_chats};
 
 /// The thread of letters that tell owners something.
 const THREAD: &str = "owners@told.invalid";
@@ -37,85 +36,59 @@ pub struct Telling {
 
 impl Router {
     /// Tells every owner. Through a platform that does not hear now nobody is told; gives how many were.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn tell_owners(&self, telling: Telling) -> Result<usize, StoreError> {
         let health = self.delivery.health().into_iter();
         let hears =
             health.filter(|(_, _, health)| matches!(health.liveness, Liveness::Connecting | Liveness::Connected));
         let reach = hears.map(|(kind, account, _)| (kind, account)).collect();
         let access = Arc::clone(&self.terms().access);
-        let told = self.store.write(Tell { access, telling, reach, now: self.clock.now() }).await?;
+        let now = self.clock.now();
+        let told = self.store.write(async move |tx| tell(tx, &access, &telling, &reach, now).await).await?;
         told.iter().for_each(|session| self.delivery.wake(*session));
         Ok(told.len())
     }
 
     /// Says something in a conversation that nobody has asked for there.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn tell(&self, place: Conversation, (key, text): (String, String)) -> Result<(), StoreError> {
-        let session = self.store.write(Say { place, key, text, now: self.clock.now() }).await?;
+        let now = self.clock.now();
+        let session = self.store.write(async move |tx| say(tx, &place, &key, &text, now).await).await?;
         self.delivery.wake(session);
         Ok(())
     }
 }
 
-struct Tell {
-    access: Arc<AccessList>,
-    telling: Telling,
-    reach: BTreeSet<(ChannelKind, String)>,
+async fn tell(
+    tx: &mut Tx,
+    access: &AccessList,
+    telling: &Telling,
+    reach: &BTreeSet<(ChannelKind, String)>,
     now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Tell {
-    type Output = Vec<SessionId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<SessionId>, StoreError> {
-        let Telling { key, text, except } = &self.telling;
-        let (mut reached, mut told) = (BTreeSet::new(), Vec::new());
-        let chats = private_chats::of_owners(tx).await?;
-        // Who asked has heard it, wherever else they may be reached.
-        for chat in &chats {
-            if chat.conversation().is_some_and(|place| except.contains(&place)) {
-                reached.insert(chat.user);
-            }
+) -> Result<Vec<SessionId>, StoreError> {
+    let Telling { key, text, except } = telling;
+    let (mut reached, mut told) = (BTreeSet::new(), Vec::new());
+    let chats = private_chats::of_owners(tx).await?;
+    // Who asked has heard it, wherever else they may be reached.
+    for chat in &chats {
+        if chat.conversation().is_some_and(|place| except.contains(&place)) {
+            reached.insert(chat.user);
         }
-        for chat in chats {
-            let Some(place) = chat.conversation() else { continue };
-            let role = members::role_of(tx, &self.access, (&place, &chat.external_id)).await?;
-            let hears = self.reach.contains(&(place.channel, place.account.clone()));
-            if role == Some(Role::Owner) && hears && reached.insert(chat.user) {
-                told.push(say(tx, &place, (&format!("{key}:{}", chat.user), text), self.now).await?);
-            }
-        }
-        if reached.is_empty() && except.is_empty() {
-            let accounts = self.reach.iter().filter(|(channel, _)| *channel == ChannelKind::Email);
-            let accounts: Vec<&str> = accounts.map(|(_, account)| account.as_str()).collect();
-            for desk in owners::letters(tx, (&self.access, &accounts), (THREAD, SUBJECT), self.now).await? {
-                let key = format!("{key}:{}", desk.session);
-                owners::put(tx, &desk, (&key, None), Words::note(text), self.now).await?;
-                told.push(desk.session);
-            }
-        }
-        Ok(told)
     }
-}
-
-struct Say {
-    place: Conversation,
-    key: String,
-    text: String,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Say {
-    type Output = SessionId;
-
-    async fn run(&self, tx: &mut Tx) -> Result<SessionId, StoreError> {
-        say(tx, &self.place, (&self.key, &self.text), self.now).await
+    for chat in chats {
+        let Some(place) = chat.conversation() else { continue };
+        let role = members::role_of(tx, access, (&place, &chat.external_id)).await?;
+        let hears = reach.contains(&(place.channel, place.account.clone()));
+        if role == Some(Role::Owner) && hears && reached.insert(chat.user) {
+            told.push(say(tx, &place, &format!("{key}:{}", chat.user), text, now).await?);
+        }
     }
+    if reached.is_empty() && except.is_empty() {
+        let accounts = reach.iter().filter(|(channel, _)| *channel == ChannelKind::Email);
+        let accounts: Vec<&str> = accounts.map(|(_, account)| account.as_str()).collect();
+        for desk in owners::letters(tx, (access, &accounts), (THREAD, SUBJECT), now).await? {
+            let key = format!("{key}:{}", desk.session);
+            owners::put(tx, &desk, (&key, None), Words::note(text), now).await?;
+            told.push(desk.session);
+        }
+    }
+    Ok(told)
 }

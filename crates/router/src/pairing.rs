@@ -7,7 +7,6 @@
 pub mod desk;
 pub mod texts;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::command::Pair;
@@ -22,7 +21,7 @@ use hob_store::error::StoreError;
 use hob_store::members::Member;
 use hob_store::pairings::Pairing;
 use hob_store::users::Identity;
-use hob_store::{Statement, Tx, members, millis, pairings, private_chats, users};
+use hob_store::{Tx, members, millis, pairings, private_chats, users};
 
 /// Who writes, and where.
 #[derive(Debug, Clone, Copy)]
@@ -88,14 +87,7 @@ pub(super) async fn become_owner(
 }
 
 /// Lets the stranger in who has this code, and tells them; none: nobody has it.
-///
-/// # Errors
-/// When the database fails.
-pub async fn confirm(
-    tx: &mut Tx,
-    (code, role): (&Code, Role),
-    now: Timestamp,
-) -> Result<Option<Confirmed>, StoreError> {
+pub async fn confirm(tx: &mut Tx, code: &Code, role: Role, now: Timestamp) -> Result<Option<Confirmed>, StoreError> {
     let Some(pairing) = pairings::take(tx, &code.hash(), now).await? else {
         return Ok(None);
     };
@@ -116,7 +108,7 @@ pub async fn confirm(
         private_chats::note(tx, user, &place, now).await?;
     }
     let key = format!("pairing:{}:{}", pairing.code, millis(now));
-    let told = say(tx, &place, (&key, texts::PAIRED), now).await?;
+    let told = say(tx, &place, &key, texts::PAIRED, now).await?;
     tracing::info!(channel = %place.channel, role = role.as_str(), "pairing.confirmed");
     Ok(Some(Confirmed { pairing, told }))
 }
@@ -128,26 +120,6 @@ pub struct Confirmed {
     pub pairing: Pairing,
     /// Where they are told.
     pub told: SessionId,
-}
-
-/// Lets somebody in from the command line.
-#[derive(Debug, Clone)]
-pub struct Confirm {
-    /// The code.
-    pub code: Code,
-    /// What they may.
-    pub role: Role,
-    /// When.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Confirm {
-    type Output = Option<Confirmed>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Confirmed>, StoreError> {
-        confirm(tx, (&self.code, self.role), self.now).await
-    }
 }
 
 /// Who gives a command here.
@@ -180,7 +152,7 @@ pub(super) async fn command(tx: &mut Tx, by: &Commander<'_>, pair: Option<&Pair>
         return Ok(texts::TOO_MANY.to_owned().into());
     }
     let found = match Code::parse(&pair.code) {
-        Some(code) => confirm(tx, (&code, pair.role), by.now).await?,
+        Some(code) => confirm(tx, &code, pair.role, by.now).await?,
         None => None,
     };
     match found {

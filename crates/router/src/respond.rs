@@ -39,10 +39,10 @@ use hob_skill::library::Library;
 use hob_store::error::StoreError;
 use hob_store::grants::GrantRow;
 use hob_store::sessions::Session;
-use hob_store::{Statement, Tx, agents, grants, outbox, overheard, runs, sessions, signals, skills, summaries};
+use hob_store::{Tx, agents, grants, outbox, overheard, runs, sessions, signals, skills, summaries};
 use hob_tools::changes::Drafts;
 use hob_tools::mcp::Servers;
-use hob_tools::schedule::change::{Alter, Change, List, Viewer};
+use hob_tools::schedule::change::{self, Change, Viewer};
 
 /// What commands can tell about the house.
 pub struct House {
@@ -235,16 +235,16 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Resume(reach) => pause::resume(tx, &order(desk, caller), reach).await,
         Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &desk.house.purse.zone)),
         Command::Revoke(number) => revoke(tx, desk, caller, number).await,
-        Command::Schedules => Ok(List { viewer: viewer(caller), now: desk.now }.run(tx).await?.0),
+        Command::Schedules => Ok(change::list(tx, &viewer(caller), desk.now).await?.0),
         Command::Schedule(change, id) => {
-            let alter = Alter { viewer: viewer(caller), id, change, now: desk.now };
             let did = match change {
                 Change::Pause => "Paused",
                 Change::Resume => "It goes on",
                 Change::Remove => "Deleted",
                 Change::RunNow => "It is run now, beside its rule",
             };
-            Ok(alter.run(tx).await?.told(did, desk.now).unwrap_or_else(|refused| refused))
+            let changed = change::alter(tx, &viewer(caller), id, change, desk.now).await?;
+            Ok(changed.told(did, desk.now).unwrap_or_else(|refused| refused))
         }
         Command::Skills => Ok(texts::skills(&desk.house.skills.list_by(&skills::list(tx).await?))),
         Command::Why => memory::why(tx, &view).await,

@@ -22,7 +22,7 @@ use tracing::Instrument;
 
 use crate::delivery::ways::Reach;
 use crate::streaming::desk::{Desk, Next, Sheet, so_far};
-use crate::streaming::records::{IsThere, Left, List, LookAfter, Put, Remove};
+use crate::streaming::records::Left;
 use hob_core::domain::capabilities::Feature;
 use hob_core::domain::channel::{Channel, Ended, Progress};
 use hob_core::domain::ids::RunId;
@@ -30,10 +30,10 @@ use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Receipt, Replaces};
 use hob_core::domain::redactor::Redactor;
 use hob_core::render::Chunk;
-use hob_store::Store;
 use hob_store::drafts::StandingDraft;
 use hob_store::error::StoreError;
 use hob_store::outbox::Waiting;
+use hob_store::{Store, drafts};
 use hob_telemetry::tasks::{caught, spawn_among};
 
 /// A platform must answer within this: the conversation's next message waits for it.
@@ -174,7 +174,7 @@ impl Streaming {
 
     /// At the start: what an earlier process left in the chats.
     pub(super) async fn recall(&self) -> Result<(), StoreError> {
-        for draft in self.inner.store.read(List).await? {
+        for draft in self.inner.store.read(drafts::list).await? {
             let room = self.inner.room(&draft.conversation);
             *room.standing.lock().await = Some(draft);
         }
@@ -183,7 +183,7 @@ impl Streaming {
 
     /// Takes away what was left behind by runs that are over.
     pub(super) async fn tidy(&self) -> Result<(), StoreError> {
-        for draft in self.inner.store.read(List).await? {
+        for draft in self.inner.store.read(drafts::list).await? {
             self.change(&draft.conversation, |desk| desk.over = Some(draft.run));
         }
         Ok(())
@@ -310,7 +310,8 @@ impl Inner {
 
     /// Remembers a draft that was posted; one that cannot be remembered is taken back.
     async fn keep(&self, standing: &mut Option<StandingDraft>, channel: &dyn Channel, draft: StandingDraft) -> bool {
-        match self.store.write(Put { draft: draft.clone() }).await {
+        let kept = draft.clone();
+        match self.store.write(async move |tx| drafts::put(tx, &kept).await).await {
             Ok(()) => {
                 *standing = Some(draft);
                 true
@@ -329,7 +330,7 @@ impl Inner {
         if standing.as_ref().is_none_or(|draft| draft.run != run) {
             return;
         }
-        match self.store.read(LookAfter { run }).await {
+        match self.store.read(async |tx| records::look_after(tx, run).await).await {
             Ok(Left::Behind) => self.take_back(room, &mut standing).await,
             Ok(Left::Gone) => *standing = None,
             Ok(Left::InUse) => {}
@@ -340,7 +341,7 @@ impl Inner {
     /// Takes the draft out of the chat. One that the platform does not let go for now stays in the record, for the next round.
     async fn take_back(&self, room: &Room, standing: &mut Option<StandingDraft>) {
         let Some(draft) = standing.as_ref() else { return };
-        match self.store.read(IsThere { run: draft.run }).await {
+        match self.store.read(async |tx| drafts::is_there(tx, draft.run).await).await {
             Ok(true) => {}
             // It may be the reply by now: that was given up when nobody knew whether it had arrived.
             Ok(false) => {
@@ -357,7 +358,8 @@ impl Inner {
         {
             return;
         }
-        if let Err(error) = self.store.write(Remove { run: draft.run }).await {
+        let run = draft.run;
+        if let Err(error) = self.store.write(async move |tx| drafts::remove(tx, run).await).await {
             tracing::warn!(run = %draft.run, %error, "a draft that is gone is still on record");
             return;
         }

@@ -73,7 +73,8 @@ pub(super) async fn begin(tx: &mut Tx, what: Unasked<'_>, now: Timestamp) -> Res
 pub(super) async fn say(
     tx: &mut Tx,
     conversation: &Conversation,
-    (key, text): (&str, &str),
+    key: &str,
+    text: &str,
     now: Timestamp,
 ) -> Result<SessionId, StoreError> {
     let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, now).await?;

@@ -2,15 +2,13 @@
 //!
 //! Files move after the command is committed, so that a message which is delivered twice takes back one change.
 
-use async_trait::async_trait;
-
 use crate::intake::Router;
 use crate::texts;
 use hob_core::domain::ids::{InboundId, SessionKey, UserId};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::principal::{Principal, Role};
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, users};
+use hob_store::{Tx, users};
 use hob_tools::changes::{ChangesError, Drafts};
 
 /// Who asks for it, and where.
@@ -38,7 +36,7 @@ impl Router {
         };
         let user = last.user();
         // Whoever is not known any more is nobody's to protect but an owner's.
-        let role = self.store.read(RoleOf { user }).await?.unwrap_or(Role::Owner);
+        let role = self.store.read(async |tx| role_of(tx, user).await).await?.unwrap_or(Role::Owner);
         if !order.principal.may_act_for(user, role) {
             return Ok(texts::NOT_YOURS.to_owned());
         }
@@ -67,15 +65,6 @@ async fn blocking<T: Send + 'static>(
     done.map_err(|error| ChangesError::Io { what: "the change", source: std::io::Error::other(error) })?
 }
 
-struct RoleOf {
-    user: UserId,
-}
-
-#[async_trait]
-impl Statement for RoleOf {
-    type Output = Option<Role>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Role>, StoreError> {
-        Ok(users::find_by_id(tx, self.user).await?.map(|(_, role)| role))
-    }
+async fn role_of(tx: &mut Tx, user: UserId) -> Result<Option<Role>, StoreError> {
+    Ok(users::find_by_id(tx, user).await?.map(|(_, role)| role))
 }

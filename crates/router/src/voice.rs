@@ -9,7 +9,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -27,7 +26,7 @@ use hob_model::transcription::{Deaf, Heard, Kind, Recording, Transcriber};
 use hob_store::error::StoreError;
 use hob_store::recordings::{self, End, Which, Words};
 use hob_store::users::Identity;
-use hob_store::{Statement, Store, Tx, inbound, sessions, users};
+use hob_store::{Store, Tx, inbound, sessions, users};
 
 /// Why nothing is heard where nothing was set up for it.
 const DEAF: &str = "nobody here puts voice messages into words: [transcription] in config.toml sets it up";
@@ -142,7 +141,8 @@ impl Ear<'_> {
     /// One request: set aside before, and on the bill after.
     async fn on_record(&self, begin: &Begin, ask: impl AsyncFnOnce() -> Result<Heard, Deaf>) -> Result<Heard, Deaf> {
         let failed = |error: StoreError| Deaf::unsent(format!("the database failed: {error}"));
-        let call = match self.store.write(begin.clone()).await.map_err(failed)? {
+        let begin = begin.clone();
+        let call = match self.store.write(async move |tx| begin.run(tx).await).await.map_err(failed)? {
             Begun::Call(call) => call,
             Begun::Heard(heard) => return Ok(heard),
             Begun::TakenIn => return Err(Deaf::unsent("its message was taken in before".to_owned())),
@@ -167,7 +167,8 @@ impl Ear<'_> {
             Err(deaf) if deaf.worked => End::Lost,
             Err(_) => End::Failed,
         };
-        if let Err(error) = self.store.write(Close { call, end, now: self.now }).await {
+        let now = self.now;
+        if let Err(error) = self.store.write(async move |tx| recordings::end(tx, call, &end, now).await).await {
             // It stays set aside, and counts as lost at the next start.
             tracing::warn!(%error, "what a recording cost could not be stored");
         }
@@ -192,6 +193,29 @@ struct Begin {
 }
 
 impl Begin {
+    async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
+        let Which { conversation, external_id, .. } = &self.which;
+        if inbound::is_claimed(tx, conversation, external_id).await? {
+            return Ok(Begun::TakenIn);
+        }
+        if let Some(words) = recordings::find(tx, &self.which).await? {
+            return Ok(Begun::Heard(heard_before(words)));
+        }
+        let session = sessions::find_by_key(tx, &conversation.session_key().0).await?;
+        let chosen = session.as_ref().and_then(|session| session.persona.as_deref());
+        let server = self.server.as_deref().or(session.as_ref().and_then(|session| session.server.as_deref()));
+        let persona = self.personas.assigned.resolve(conversation, Here { server, chosen }).name();
+        let user = self.speaker(tx).await?;
+        let spender = Spender { run: None, user, role: self.role, persona };
+        let wanted = Wanted { sum: self.wanted, over: None };
+        if let Some(refusal) = self.purse.refuses(tx, spender, wanted, self.now).await? {
+            return Ok(Begun::Refused(refusal));
+        }
+        let (reserved, estimate) = (self.wanted.usd.nanos(), i64::try_from(self.wanted.tokens).unwrap_or(i64::MAX));
+        let call = recordings::NewCall { user, persona, model: &self.model, reserved, estimate, at: self.now };
+        Ok(Begun::Call(recordings::ask(tx, &self.which, call).await?))
+    }
+
     /// Whose bill it is on. Who was never heard before becomes known by it, so that all they say is on one.
     async fn speaker(&self, tx: &mut Tx) -> Result<UserId, StoreError> {
         let Conversation { channel, account, .. } = &self.which.conversation;
@@ -218,34 +242,6 @@ enum Begun {
     Refused(Refusal),
 }
 
-#[async_trait]
-impl Statement for Begin {
-    type Output = Begun;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
-        let Which { conversation, external_id, .. } = &self.which;
-        if inbound::is_claimed(tx, conversation, external_id).await? {
-            return Ok(Begun::TakenIn);
-        }
-        if let Some(words) = recordings::find(tx, &self.which).await? {
-            return Ok(Begun::Heard(heard_before(words)));
-        }
-        let session = sessions::find_by_key(tx, &conversation.session_key().0).await?;
-        let chosen = session.as_ref().and_then(|session| session.persona.as_deref());
-        let server = self.server.as_deref().or(session.as_ref().and_then(|session| session.server.as_deref()));
-        let persona = self.personas.assigned.resolve(conversation, Here { server, chosen }).name();
-        let user = self.speaker(tx).await?;
-        let spender = Spender { run: None, user, role: self.role, persona };
-        let wanted = Wanted { sum: self.wanted, over: None };
-        if let Some(refusal) = self.purse.refuses(tx, spender, wanted, self.now).await? {
-            return Ok(Begun::Refused(refusal));
-        }
-        let (reserved, estimate) = (self.wanted.usd.nanos(), i64::try_from(self.wanted.tokens).unwrap_or(i64::MAX));
-        let call = recordings::NewCall { user, persona, model: &self.model, reserved, estimate, at: self.now };
-        Ok(Begun::Call(recordings::ask(tx, &self.which, call).await?))
-    }
-}
-
 fn heard_before(words: Words) -> Heard {
     let Words { words, seconds, cost, input_tokens, output_tokens } = words;
     Heard {
@@ -254,22 +250,6 @@ fn heard_before(words: Words) -> Heard {
         cost: cost.map(Money::from_nanos),
         input_tokens: input_tokens.unsigned_abs(),
         output_tokens: output_tokens.unsigned_abs(),
-    }
-}
-
-/// Records what came of it.
-struct Close {
-    call: i64,
-    end: End,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Close {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        recordings::end(tx, self.call, &self.end, self.now).await
     }
 }
 

@@ -20,7 +20,7 @@ use hob_core::policy::redact::redact;
 use hob_memory::nearby::Nearby;
 use hob_store::error::StoreError;
 use hob_store::skills::{CallRow, OfferRow, SkillRow};
-use hob_store::{Statement, Store, Tx, millis, skills};
+use hob_store::{Store, Tx, millis, skills};
 
 /// A run does not wait any longer for what its message means.
 const MEANING_MAX: Duration = Duration::from_millis(50);
@@ -116,7 +116,7 @@ impl Library {
         if shelf.skills.values().all(|shelved| !matches!(shelved.home, Home::Installed(_))) {
             return Ok(Vec::new());
         }
-        self.store.read(Records).await
+        self.store.read(skills::list).await
     }
 
     /// All skills, by these records.
@@ -168,13 +168,10 @@ impl Library {
         let (shelved, _) = self.installed(name).await?;
         let digest = shelved.found.digest.clone();
         let (name, said) = (name.to_owned(), said);
-        self.store.write(Record { name, digest, said, now }).await.map_err(stored)
+        self.store.write(async move |tx| record(tx, &name, &digest, &said, now).await).await.map_err(stored)
     }
 
     /// Records where an installed skill came from, if whoever installed it was ended before that; gives whether that was so.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn record_missing(&self, name: &str, from: &str, now: Timestamp) -> Result<bool, SkillError> {
         let shelf = self.shelf.load_full();
         let is_installed = shelf.skills.get(name).is_some_and(|shelved| matches!(shelved.home, Home::Installed(_)));
@@ -292,7 +289,8 @@ impl SkillBook for Library {
     async fn remove(&self, name: &str) -> Result<(), SkillError> {
         let (_, place) = self.installed(name).await?;
         // Without its record it is inert, whatever becomes of its files.
-        self.store.write(Forget { name: name.to_owned() }).await.map_err(stored)?;
+        let name = name.to_owned();
+        self.store.write(async move |tx| skills::remove(tx, &name).await).await.map_err(stored)?;
         install::remove(&place).map_err(|error| SkillError::Files(format!("{}: {error}", place.display())))?;
         self.reload();
         Ok(())
@@ -309,7 +307,7 @@ impl Library {
     /// # Errors
     /// When nothing is, or it cannot be written.
     pub async fn draft_for(&self, user: Option<UserId>, now: Timestamp) -> Result<String, SkillError> {
-        let procedure = self.store.read(Offered { user, now }).await.map_err(stored)?;
+        let procedure = self.store.read(async |tx| offered(tx, user, now).await).await.map_err(stored)?;
         let (offer, runs) = procedure.ok_or(SkillError::NothingToDraft)?;
         let runs: Vec<_> = runs.iter().filter_map(|rows| draft::steps(rows)).collect();
         let clean = |text: &str| redact(&self.redactor.redact(text));
@@ -324,107 +322,50 @@ impl Library {
         let file = place.join(SKILL_FILE);
         install::write(&file, text.as_bytes(), false)
             .map_err(|error| SkillError::Files(format!("{} cannot be written: {error}", file.display())))?;
-        self.store.write(Drafted { offer, now }).await.map_err(stored)?;
+        self.store.write(async move |tx| skills::drafted(tx, &offer, now).await).await.map_err(stored)?;
         Ok(place.display().to_string())
     }
 }
 
-/// The records of installed skills.
-struct Records;
-
-#[async_trait]
-impl Statement for Records {
-    type Output = Vec<SkillRow>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        skills::list(tx).await
-    }
-}
-
-struct Record {
-    name: String,
-    digest: String,
-    said: Said,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Record {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        let known = skills::list(tx).await?.into_iter().find(|row| row.name == self.name);
-        // What was said of other files is not said of these.
-        let known = known.map(|row| {
-            let same = row.digest == self.digest;
-            SkillRow { trusted: row.trusted && same, state: if same { row.state } else { "inert".to_owned() }, ..row }
-        });
-        let mut row = known.unwrap_or_else(|| SkillRow {
-            name: self.name.clone(),
-            source: "put into its folder by hand".to_owned(),
-            state: "inert".to_owned(),
-            trusted: false,
-            digest: String::new(),
-        });
-        row.digest.clone_from(&self.digest);
-        match &self.said {
-            Said::Installed(source) => {
-                row = SkillRow { source: source.clone(), state: "inert".to_owned(), trusted: false, ..row };
-            }
-            Said::Enabled(enabled) => row.state = if *enabled { "enabled" } else { "inert" }.to_owned(),
-            Said::Trusted(trusted) => row.trusted = *trusted,
+async fn record(tx: &mut Tx, name: &str, digest: &str, said: &Said, now: Timestamp) -> Result<(), StoreError> {
+    let known = skills::list(tx).await?.into_iter().find(|row| row.name == name);
+    // What was said of other files is not said of these.
+    let known = known.map(|row| {
+        let same = row.digest == digest;
+        SkillRow { trusted: row.trusted && same, state: if same { row.state } else { "inert".to_owned() }, ..row }
+    });
+    let mut row = known.unwrap_or_else(|| SkillRow {
+        name: name.to_owned(),
+        source: "put into its folder by hand".to_owned(),
+        state: "inert".to_owned(),
+        trusted: false,
+        digest: String::new(),
+    });
+    digest.clone_into(&mut row.digest);
+    match said {
+        Said::Installed(source) => {
+            row = SkillRow { source: source.clone(), state: "inert".to_owned(), trusted: false, ..row };
         }
-        skills::put(tx, &row, self.now).await
+        Said::Enabled(enabled) => row.state = if *enabled { "enabled" } else { "inert" }.to_owned(),
+        Said::Trusted(trusted) => row.trusted = *trusted,
     }
-}
-
-struct Forget {
-    name: String,
-}
-
-#[async_trait]
-impl Statement for Forget {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        skills::remove(tx, &self.name).await
-    }
+    skills::put(tx, &row, now).await
 }
 
 /// What is on offer, with the calls of the runs that did it.
-struct Offered {
+async fn offered(
+    tx: &mut Tx,
     user: Option<UserId>,
     now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Offered {
-    type Output = Option<(OfferRow, Vec<Vec<CallRow>>)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let Some(offer) = skills::open_offer(tx, self.user).await? else { return Ok(None) };
-        let limit = i64::try_from(draft::REPEATED).unwrap_or(i64::MAX);
-        let key = (offer.user, offer.fingerprint.as_str());
-        let mut all = Vec::new();
-        for run in skills::alike(tx, key, since(self.now), limit).await? {
-            all.push(skills::calls(tx, run).await?);
-        }
-        Ok(Some((offer, all)))
+) -> Result<Option<(OfferRow, Vec<Vec<CallRow>>)>, StoreError> {
+    let Some(offer) = skills::open_offer(tx, user).await? else { return Ok(None) };
+    let limit = i64::try_from(draft::REPEATED).unwrap_or(i64::MAX);
+    let key = (offer.user, offer.fingerprint.as_str());
+    let mut all = Vec::new();
+    for run in skills::alike(tx, key, since(now), limit).await? {
+        all.push(skills::calls(tx, run).await?);
     }
-}
-
-struct Drafted {
-    offer: OfferRow,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Drafted {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        skills::drafted(tx, &self.offer, self.now).await
-    }
+    Ok(Some((offer, all)))
 }
 
 /// From when on repetitions count, in Unix milliseconds.

@@ -22,9 +22,6 @@ pub struct Link<'a> {
 }
 
 /// Records whom a run works for.
-///
-/// # Errors
-/// When the database fails.
 pub async fn link(tx: &mut Tx, run: RunId, link: &Link<'_>) -> Result<(), StoreError> {
     let (call, depth) = (&link.call.0, i64::from(link.depth));
     sqlx::query!(
@@ -55,9 +52,6 @@ pub struct Parent {
 }
 
 /// The run that this one works for; none: it works for a person.
-///
-/// # Errors
-/// When the database fails.
 pub async fn parent(tx: &mut Tx, run: RunId) -> Result<Option<Parent>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT p.id AS "run!: RunId", p.session_id AS "session!: SessionId", r.parent_call AS "call!: String",
@@ -71,9 +65,6 @@ pub async fn parent(tx: &mut Tx, run: RunId) -> Result<Option<Parent>, StoreErro
 }
 
 /// The conversation where a run that works for another has its words said; none: its own.
-///
-/// # Errors
-/// When the database fails.
 pub async fn home(tx: &mut Tx, run: RunId) -> Result<Option<SessionId>, StoreError> {
     let row = sqlx::query!(r#"SELECT home_session AS "home: SessionId" FROM runs WHERE id = $1"#, run)
         .fetch_optional(&mut *tx)
@@ -82,9 +73,6 @@ pub async fn home(tx: &mut Tx, run: RunId) -> Result<Option<SessionId>, StoreErr
 }
 
 /// The agents of a run that are not over, and theirs in turn.
-///
-/// # Errors
-/// When the database fails.
 pub async fn open_below(tx: &mut Tx, run: RunId) -> Result<Vec<OpenAgent>, StoreError> {
     let open = sqlx::query_as!(
         OpenAgent,
@@ -127,9 +115,6 @@ impl OpenAgent {
 }
 
 /// The agents at work for a conversation.
-///
-/// # Errors
-/// When the database fails.
 pub async fn open_at_home(tx: &mut Tx, home: SessionId) -> Result<Vec<OpenAgent>, StoreError> {
     let open = sqlx::query_as!(
         OpenAgent,
@@ -154,9 +139,6 @@ pub struct WaitingAgent {
 }
 
 /// The agents of a conversation that wait, the oldest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn waiting_at_home(tx: &mut Tx, home: SessionId) -> Result<Vec<WaitingAgent>, StoreError> {
     let rows = sqlx::query!(
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", r.user_id AS "user!: UserId",
@@ -189,9 +171,6 @@ pub struct AtWork {
 }
 
 /// The agents at work for a conversation, with what they do.
-///
-/// # Errors
-/// When the database fails.
 pub async fn at_work(tx: &mut Tx, home: SessionId) -> Result<Vec<AtWork>, StoreError> {
     let agents = sqlx::query_as!(
         AtWork,
@@ -206,9 +185,6 @@ pub async fn at_work(tx: &mut Tx, home: SessionId) -> Result<Vec<AtWork>, StoreE
 }
 
 /// What a run cost, with all that worked for it, in nano-dollars.
-///
-/// # Errors
-/// When the database fails.
 pub async fn cost_of(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
     let cost = sqlx::query_scalar!(
         r#"WITH RECURSIVE tree (id) AS (
@@ -222,9 +198,6 @@ pub async fn cost_of(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
 }
 
 /// The runs that worked for this one.
-///
-/// # Errors
-/// When the database fails.
 pub async fn below(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"WITH RECURSIVE below (id) AS (
@@ -239,9 +212,6 @@ pub async fn below(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
 }
 
 /// The runs that worked for this one itself, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn children(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(r#"SELECT id AS "id!: RunId" FROM runs WHERE parent_run = $1 ORDER BY id"#, run)
         .fetch_all(&mut *tx)

@@ -51,9 +51,6 @@ pub struct Answer {
 }
 
 /// These answers, and those to what these `memories` tell, as far as they are in the scopes and not in the stretch.
-///
-/// # Errors
-/// When the database fails.
 pub async fn told(
     tx: &mut Tx,
     (ids, memories): (&str, &str),
@@ -92,9 +89,6 @@ pub async fn told(
 }
 
 /// One answer, if it may still be found.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find(tx: &mut Tx, id: MessageId) -> Result<Option<Answer>, StoreError> {
     let answer = sqlx::query_as!(
         Answer,
@@ -108,9 +102,6 @@ pub async fn find(tx: &mut Tx, id: MessageId) -> Result<Option<Answer>, StoreErr
 }
 
 /// The runs for which an answer to this was recalled.
-///
-/// # Errors
-/// When the database fails.
 pub async fn recalled(tx: &mut Tx, said: &Said) -> Result<Vec<RunId>, StoreError> {
     let through = said.ordinal.saturating_add(REACH);
     let runs = sqlx::query_scalar!(
@@ -128,9 +119,6 @@ pub async fn recalled(tx: &mut Tx, said: &Said) -> Result<Vec<RunId>, StoreError
 }
 
 /// Nobody finds any more what Hob answered in this scope until now.
-///
-/// # Errors
-/// When the database fails.
 pub async fn forget(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
     let of_scope = format!("scope : \"{scope}\"");
     sqlx::query!(

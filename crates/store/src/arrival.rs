@@ -59,9 +59,6 @@ impl LaneStanding {
 }
 
 /// Looks for what is known of a message of this sender here.
-///
-/// # Errors
-/// When the database fails.
 pub async fn look(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<Arrival, StoreError> {
     let (key, channel) = (place.session_key().0, place.channel.as_str());
     let row = sqlx::query!(

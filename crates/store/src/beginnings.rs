@@ -20,9 +20,6 @@ pub struct Beginning {
 }
 
 /// What a run of this person's begins with in a session that belongs to the conversation `home`; none: the session is missing.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find(
     tx: &mut Tx,
     (session, home): (SessionId, SessionId),

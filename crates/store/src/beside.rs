@@ -1,4 +1,4 @@
-//! The database as a bystander changes it, beside the Hob that it belongs to: a statement at a time, under SQLite's lock.
+//! The database as a bystander changes it, beside the Hob that it belongs to: a unit of work at a time, under SQLite's lock.
 
 use std::path::Path;
 
@@ -6,7 +6,8 @@ use sqlx::{ConnectOptions, Executor, SqliteConnection};
 
 use crate::error::StoreError;
 use crate::reader::Reader;
-use crate::{Statement, close, options};
+use crate::unit::UnitOfWork;
+use crate::{close, options};
 
 /// A connection that writes. A running Hob waits for it, as for a backup tool.
 pub struct Beside {
@@ -24,13 +25,13 @@ impl Beside {
         Ok(Self { connection })
     }
 
-    /// Runs `statement` in a transaction of its own.
+    /// Runs `unit` in a transaction of its own.
     ///
     /// # Errors
     /// When it fails: then nothing of it is in the database.
-    pub async fn write<S: Statement>(&mut self, statement: S) -> Result<S::Output, StoreError> {
+    pub async fn write<T>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
         self.connection.execute("BEGIN IMMEDIATE").await?;
-        let done = statement.run(&mut self.connection).await;
+        let done = Box::pin(unit.begin(&mut self.connection)).await;
         let ended = self.connection.execute(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await;
         let output = done?;
         ended?;

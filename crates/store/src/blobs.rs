@@ -4,9 +4,6 @@ use crate::Tx;
 use crate::error::StoreError;
 
 /// Stores texts, each as (hash, text); those that are known stay.
-///
-/// # Errors
-/// When the database fails.
 pub async fn put(tx: &mut Tx, texts: &[(String, String)]) -> Result<(), StoreError> {
     let texts = serde_json::to_string(texts).map_err(|error| StoreError::Database(error.to_string()))?;
     sqlx::query!(

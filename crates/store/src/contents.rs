@@ -12,11 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::StoreError;
-use crate::{Statement, Store, Tx, files};
+use crate::{Store, files};
 
 /// The most bytes of one file.
 pub const BYTES_MAX: u64 = 50 << 20;
@@ -177,8 +176,8 @@ impl Contents {
         let names = names.map_err(failed)?;
         let mut deleted = 0;
         for slice in names.chunks(SLICE) {
-            let hashes = slice.iter().filter(|name| name.len() == 64).cloned().collect();
-            let mut gone = store.read(Orphans { hashes }).await?;
+            let hashes: Vec<String> = slice.iter().filter(|name| name.len() == 64).cloned().collect();
+            let mut gone = store.read(async |tx| files::orphans(tx, &hashes).await).await?;
             // What was being written when a process died.
             gone.extend(slice.iter().filter(|name| name.len() != 64).cloned());
             let this = self.clone();
@@ -214,20 +213,6 @@ fn list(dir: &Path) -> io::Result<Vec<String>> {
         names.extend(entry?.file_name().into_string().ok());
     }
     Ok(names)
-}
-
-/// What no record refers to.
-struct Orphans {
-    hashes: Vec<String>,
-}
-
-#[async_trait]
-impl Statement for Orphans {
-    type Output = Vec<String>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
-        files::orphans(tx, &self.hashes).await
-    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,6 @@ use crate::error::StoreError;
 use hob_core::domain::inbound::{ChannelKind, Cursor};
 
 /// Moves a cursor on; never back.
-///
-/// # Errors
-/// When the database fails.
 pub async fn advance(tx: &mut Tx, (channel, account): (ChannelKind, &str), cursor: &Cursor) -> Result<(), StoreError> {
     let channel = channel.as_str();
     sqlx::query!(
@@ -26,9 +23,6 @@ pub async fn advance(tx: &mut Tx, (channel, account): (ChannelKind, &str), curso
 }
 
 /// An account's cursors, by list.
-///
-/// # Errors
-/// When the database fails.
 pub async fn of_account(
     tx: &mut Tx,
     (channel, account): (ChannelKind, &str),

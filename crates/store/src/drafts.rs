@@ -38,9 +38,6 @@ impl Row {
 }
 
 /// Notes a draft; it takes the place of the run's last one.
-///
-/// # Errors
-/// When the database fails.
 pub async fn put(tx: &mut Tx, draft: &StandingDraft) -> Result<(), StoreError> {
     let place = &draft.conversation;
     let channel = place.channel.as_str();
@@ -60,18 +57,12 @@ pub async fn put(tx: &mut Tx, draft: &StandingDraft) -> Result<(), StoreError> {
 }
 
 /// The run's draft is no draft any more.
-///
-/// # Errors
-/// When the database fails.
 pub async fn remove(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM drafts WHERE run_id = $1", run).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// All of them.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
     let rows = sqlx::query_as!(
         Row,
@@ -83,9 +74,6 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
 }
 
 /// Has this run a draft?
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_there(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let there = sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM drafts WHERE run_id = $1) AS "there!: bool""#, run)
         .fetch_one(&mut *tx)
@@ -94,9 +82,6 @@ pub async fn is_there(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 }
 
 /// Has this run left its draft behind: is it over, and is nothing to be sent that takes the draft's place?
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_left(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let left = sqlx::query_scalar!(
         r#"SELECT EXISTS (

@@ -44,9 +44,6 @@ pub struct Turn {
 }
 
 /// Episodes that ended before `before` and are not gone through; those first that ended first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn unread(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Unread>, StoreError> {
     let unread = sqlx::query_as!(
         Unread,
@@ -61,9 +58,6 @@ pub async fn unread(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Unread>,
 }
 
 /// The turns of an episode after a place, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn turns(tx: &mut Tx, episode: EpisodeId, after: i64, limit: i64) -> Result<Vec<Turn>, StoreError> {
     let turns = sqlx::query_as!(
         Turn,
@@ -80,9 +74,6 @@ pub async fn turns(tx: &mut Tx, episode: EpisodeId, after: i64, limit: i64) -> R
 }
 
 /// Notes that it is tried to draw facts from the turns after `from`; none: somebody has done so, else the number of the try.
-///
-/// # Errors
-/// When the database fails.
 pub async fn try_from(tx: &mut Tx, episode: EpisodeId, from: i64) -> Result<Option<i64>, StoreError> {
     let tries = sqlx::query_scalar!(
         r#"UPDATE episodes SET tries = tries + 1 WHERE id = $1 AND extracted = $2 RETURNING tries AS "tries!: i64""#,
@@ -95,18 +86,12 @@ pub async fn try_from(tx: &mut Tx, episode: EpisodeId, from: i64) -> Result<Opti
 }
 
 /// A try did not count: nobody could be asked.
-///
-/// # Errors
-/// When the database fails.
 pub async fn untry(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE episodes SET tries = max(tries - 1, 0) WHERE id = $1", episode).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Facts are drawn from the turns after `from` through `through`; false: somebody has done so, or they are forgotten.
-///
-/// # Errors
-/// When the database fails.
 pub async fn advance(tx: &mut Tx, episode: EpisodeId, from: i64, through: i64) -> Result<bool, StoreError> {
     let moved = sqlx::query!(
         "UPDATE episodes SET extracted = $3, tries = 0 WHERE id = $1 AND extracted = $2",
@@ -120,9 +105,6 @@ pub async fn advance(tx: &mut Tx, episode: EpisodeId, from: i64, through: i64) -
 }
 
 /// Whether a memory is still there.
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_remembered(tx: &mut Tx, memory: MemoryId) -> Result<bool, StoreError> {
     let found = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM memories WHERE id = $1"#, memory)
         .fetch_optional(&mut *tx)

@@ -1,11 +1,13 @@
 //! What can go wrong with the database, by what one does about it.
+//!
+//! Every function that gives a [`StoreError`] fails when the database does. One that fails otherwise too says so.
 
 use std::any::Any;
 
 /// How much of a panic's message is kept.
 const PANIC_CHARS_MAX: usize = 200;
 
-/// A failed statement, commit or start.
+/// A failed unit of work, commit or start.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk is full: nothing was stored; it goes on when there is room.
@@ -64,7 +66,7 @@ pub enum StoreError {
     /// The writer has stopped.
     #[error("the database is closed")]
     Closed,
-    /// The statement's own code panicked: nothing of it was stored.
+    /// The unit's own code panicked: nothing of it was stored.
     #[error("a fault in Hob itself: {0}")]
     Panicked(String),
     /// A copy of the database could not be written; nothing was changed.

@@ -182,26 +182,17 @@ pub async fn add(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<FactId, Stor
 }
 
 /// Somebody vouches for a fact: it is theirs from now on, whatever it was drawn from.
-///
-/// # Errors
-/// When the database fails.
 pub async fn vouch(tx: &mut Tx, id: FactId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE facts SET taint = NULL WHERE id = $1", id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// A fact by its row.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find(tx: &mut Tx, id: FactId) -> Result<Option<Fact>, StoreError> {
     Ok(facts!(tx, "facts f WHERE f.id = $1", id).pop())
 }
 
 /// The current fact under exactly this key.
-///
-/// # Errors
-/// When the database fails.
 pub async fn current(tx: &mut Tx, scope: Scope, category: &str, key: &str) -> Result<Option<Fact>, StoreError> {
     let found = facts!(
         tx,
@@ -228,17 +219,11 @@ pub async fn matching(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<Fact>,
 }
 
 /// What contradicts a current fact, the oldest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn rivals(tx: &mut Tx, of: FactId) -> Result<Vec<Fact>, StoreError> {
     Ok(facts!(tx, "facts f WHERE f.rival_of = $1 AND f.superseded_at IS NULL ORDER BY f.id", of))
 }
 
 /// Everything that was ever known under a key, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn history(tx: &mut Tx, scope: Scope, category: &str, key: &str) -> Result<Vec<Fact>, StoreError> {
     Ok(facts!(
         tx,
@@ -250,9 +235,6 @@ pub async fn history(tx: &mut Tx, scope: Scope, category: &str, key: &str) -> Re
 }
 
 /// The newest current facts of a scope, rivals not among them; of one category or of all.
-///
-/// # Errors
-/// When the database fails.
 pub async fn newest(tx: &mut Tx, scope: Scope, category: Option<&str>, limit: i64) -> Result<Vec<Fact>, StoreError> {
     Ok(facts!(
         tx,
@@ -276,9 +258,6 @@ pub struct Standing {
 /// What of the scopes (a JSON list) goes along whatever is asked.
 ///
 /// Of each scope at most so many that are pinned, as many of the newest, and as many of those that were used last.
-///
-/// # Errors
-/// When the database fails.
 pub async fn standing(tx: &mut Tx, scopes: &str, limit: i64) -> Result<Standing, StoreError> {
     let mut facts = facts!(
         tx,
@@ -311,9 +290,6 @@ pub async fn standing(tx: &mut Tx, scopes: &str, limit: i64) -> Result<Standing,
 }
 
 /// The same was said again: it is at least so sure, and holds at least so long.
-///
-/// # Errors
-/// When the database fails.
 pub async fn strengthen(
     tx: &mut Tx,
     id: FactId,
@@ -334,9 +310,6 @@ pub async fn strengthen(
 }
 
 /// Another takes the fact's place; none: nothing does, it is merely over.
-///
-/// # Errors
-/// When the database fails.
 pub async fn supersede(tx: &mut Tx, id: FactId, by: Option<FactId>, at: i64) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE facts SET superseded_at = $2, superseded_by = $3 WHERE id = $1 AND superseded_at IS NULL",
@@ -359,18 +332,12 @@ pub async fn set_rival_of(tx: &mut Tx, id: FactId, of: Option<FactId>) -> Result
 }
 
 /// Notes that a person was asked which of two is true.
-///
-/// # Errors
-/// When the database fails.
 pub async fn asked(tx: &mut Tx, id: FactId, at: i64) -> Result<(), StoreError> {
     sqlx::query!("UPDATE facts SET asked_at = $2 WHERE id = $1", id, at).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Notes that these facts were put before a model.
-///
-/// # Errors
-/// When the database fails.
 pub async fn used(tx: &mut Tx, facts: &[FactId], at: i64) -> Result<(), StoreError> {
     if facts.is_empty() {
         return Ok(());
@@ -387,9 +354,6 @@ pub async fn used(tx: &mut Tx, facts: &[FactId], at: i64) -> Result<(), StoreErr
 }
 
 /// The newest current facts of a scope, in short.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<FactRow>, StoreError> {
     let facts = sqlx::query_as!(
         FactRow,
@@ -423,9 +387,6 @@ pub async fn search(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<FactRow>
 }
 
 /// The scope that has waited longest to be consolidated, of those that have changed before `before`.
-///
-/// # Errors
-/// When the database fails.
 pub async fn changed_before(tx: &mut Tx, before: i64) -> Result<Option<Scope>, StoreError> {
     let scope = sqlx::query_scalar!(
         r#"SELECT scope AS "scope!: Scope" FROM facts_changed WHERE since <= $1 ORDER BY since LIMIT 1"#,
@@ -437,9 +398,6 @@ pub async fn changed_before(tx: &mut Tx, before: i64) -> Result<Option<Scope>, S
 }
 
 /// Notes that a scope is consolidated.
-///
-/// # Errors
-/// When the database fails.
 pub async fn consolidated(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM facts_changed WHERE scope = $1", scope).execute(&mut *tx).await?;
     Ok(())

@@ -53,9 +53,6 @@ pub struct FileRecord {
 }
 
 /// Records a file; what is recorded under its key already is what it is now.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, new: &NewFile<'_>, now: Timestamp) -> Result<FileId, StoreError> {
     let origin = serde_json::to_string(new.origin).map_err(|error| StoreError::Database(error.to_string()))?;
     let (scope, bytes, now) = (new.scope.to_string(), i64::try_from(new.bytes).unwrap_or(i64::MAX), millis(now));
@@ -84,9 +81,6 @@ pub async fn add(tx: &mut Tx, new: &NewFile<'_>, now: Timestamp) -> Result<FileI
 }
 
 /// The file with this id.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find(tx: &mut Tx, id: FileId) -> Result<Option<FileRecord>, StoreError> {
     let found = sqlx::query_as!(
         FileRecord,
@@ -100,9 +94,6 @@ pub async fn find(tx: &mut Tx, id: FileId) -> Result<Option<FileRecord>, StoreEr
 }
 
 /// The files that came with a message, in their order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn of_message(tx: &mut Tx, inbound: InboundId) -> Result<Vec<FileRecord>, StoreError> {
     let found = sqlx::query_as!(
         FileRecord,
@@ -116,9 +107,6 @@ pub async fn of_message(tx: &mut Tx, inbound: InboundId) -> Result<Vec<FileRecor
 }
 
 /// Takes the records of a scope away, but for those that are still on their way out; gives how many.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_scope(tx: &mut Tx, scope: Scope) -> Result<u64, StoreError> {
     let scope = scope.to_string();
     let done = sqlx::query!(
@@ -132,9 +120,6 @@ pub async fn drop_scope(tx: &mut Tx, scope: Scope) -> Result<u64, StoreError> {
 }
 
 /// Takes the records away of what came with a run's message, but for those that are still on their way out.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_of_run(tx: &mut Tx, run: RunId) -> Result<u64, StoreError> {
     let done = sqlx::query!(
         "DELETE FROM files WHERE inbound_id = (SELECT inbound_id FROM runs WHERE id = $1) AND NOT EXISTS (
@@ -147,9 +132,6 @@ pub async fn drop_of_run(tx: &mut Tx, run: RunId) -> Result<u64, StoreError> {
 }
 
 /// Takes the records away that are older, but for those that are still on their way out; gives how many.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_before(tx: &mut Tx, before: Timestamp) -> Result<u64, StoreError> {
     let before = millis(before);
     let done = sqlx::query!(
@@ -163,9 +145,6 @@ pub async fn drop_before(tx: &mut Tx, before: Timestamp) -> Result<u64, StoreErr
 }
 
 /// Those of these contents that no record refers to.
-///
-/// # Errors
-/// When the database fails.
 pub async fn orphans(tx: &mut Tx, hashes: &[String]) -> Result<Vec<String>, StoreError> {
     let hashes = serde_json::to_string(hashes).map_err(|error| StoreError::Database(error.to_string()))?;
     let orphans = sqlx::query_scalar!(

@@ -2,11 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use async_trait::async_trait;
-
-use crate::error::StoreError;
-use crate::{Statement, Tx};
-
 /// The files and their disk, as the file system tells of them without opening anything (lesson 10).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Footprint {
@@ -29,29 +24,5 @@ impl Footprint {
             wal_bytes: bytes(&PathBuf::from(wal)),
             disk_free_bytes: disk.ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)),
         }
-    }
-}
-
-/// The pages of the database: a look at its header.
-#[derive(Debug, Clone)]
-pub struct Pages;
-
-/// How many pages there are, and how many of them hold nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageCount {
-    /// All.
-    pub all: i64,
-    /// Those that hold nothing.
-    pub free: i64,
-}
-
-#[async_trait]
-impl Statement for Pages {
-    type Output = PageCount;
-
-    async fn run(&self, tx: &mut Tx) -> Result<PageCount, StoreError> {
-        let all = sqlx::query_scalar::<_, i64>("PRAGMA page_count").fetch_one(&mut *tx).await?;
-        let free = sqlx::query_scalar::<_, i64>("PRAGMA freelist_count").fetch_one(&mut *tx).await?;
-        Ok(PageCount { all, free })
     }
 }

@@ -38,9 +38,6 @@ pub struct Said {
 }
 
 /// Where a memory was said; none: it was brought in from elsewhere.
-///
-/// # Errors
-/// When the database fails.
 pub async fn said(tx: &mut Tx, memory: MemoryId) -> Result<Option<Said>, StoreError> {
     let said = sqlx::query_as!(
         Said,
@@ -55,9 +52,6 @@ pub async fn said(tx: &mut Tx, memory: MemoryId) -> Result<Option<Said>, StoreEr
 }
 
 /// Where a message stands.
-///
-/// # Errors
-/// When the database fails.
 pub async fn place(tx: &mut Tx, message: MessageId) -> Result<Option<Said>, StoreError> {
     let said = sqlx::query_as!(
         Said,
@@ -71,9 +65,6 @@ pub async fn place(tx: &mut Tx, message: MessageId) -> Result<Option<Said>, Stor
 }
 
 /// What people said in a conversation, from this place on: the next of it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn said_in(tx: &mut Tx, (session, after): (SessionId, i64), limit: i64) -> Result<Vec<Said>, StoreError> {
     let said = sqlx::query_as!(
         Said,
@@ -89,9 +80,6 @@ pub async fn said_in(tx: &mut Tx, (session, after): (SessionId, i64), limit: i64
 }
 
 /// The memories that were made of a message.
-///
-/// # Errors
-/// When the database fails.
 pub async fn memories_of(tx: &mut Tx, message: MessageId) -> Result<Vec<MemoryId>, StoreError> {
     let memories = sqlx::query_scalar!(r#"SELECT id AS "id!: MemoryId" FROM memories WHERE message_id = $1"#, message)
         .fetch_all(&mut *tx)
@@ -100,9 +88,6 @@ pub async fn memories_of(tx: &mut Tx, message: MessageId) -> Result<Vec<MemoryId
 }
 
 /// The runs for which a memory was recalled, or what was said right after it: that may have brought it along.
-///
-/// # Errors
-/// When the database fails.
 pub async fn recalled_memory(tx: &mut Tx, memory: MemoryId) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT DISTINCT r.run_id AS "run!: RunId"
@@ -117,9 +102,6 @@ pub async fn recalled_memory(tx: &mut Tx, memory: MemoryId) -> Result<Vec<RunId>
 }
 
 /// The runs for which a fact was recalled, or what contradicts it or took its place: a contradiction tells both sides.
-///
-/// # Errors
-/// When the database fails.
 pub async fn recalled_fact(tx: &mut Tx, fact: FactId) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT run_id AS "run!: RunId" FROM recalled WHERE fact_id IN (
@@ -132,9 +114,6 @@ pub async fn recalled_fact(tx: &mut Tx, fact: FactId) -> Result<Vec<RunId>, Stor
 }
 
 /// The heartbeats since a time whose context is still kept: they tell facts, and there is no row for each of them.
-///
-/// # Errors
-/// When the database fails.
 pub async fn heartbeats_since(tx: &mut Tx, at: i64) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT r.id AS "run!: RunId" FROM inbound i CROSS JOIN runs r ON r.inbound_id = i.id
@@ -149,9 +128,6 @@ pub async fn heartbeats_since(tx: &mut Tx, at: i64) -> Result<Vec<RunId>, StoreE
 }
 
 /// The runs whose messages joined this one on its way.
-///
-/// # Errors
-/// When the database fails.
 pub async fn joined(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT body ->> '$.body.run' AS "run!: RunId" FROM run_events WHERE run_id = $1 AND kind = 'input.steered'"#,
@@ -164,9 +140,6 @@ pub async fn joined(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
 
 /// The runs after this place of a conversation that began with words about what was before it (a summary, results of
 /// tools, notes), or summed it up.
-///
-/// # Errors
-/// When the database fails.
 pub async fn told_of(tx: &mut Tx, session: SessionId, ordinal: i64) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT DISTINCT m.run_id AS "run!: RunId" FROM messages m
@@ -184,9 +157,6 @@ pub async fn told_of(tx: &mut Tx, session: SessionId, ordinal: i64) -> Result<Ve
 }
 
 /// Whether a run is over.
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_over(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let over = sqlx::query_scalar!(r#"SELECT ended_at IS NOT NULL AS "over!: bool" FROM runs WHERE id = $1"#, run)
         .fetch_optional(&mut *tx)
@@ -195,9 +165,6 @@ pub async fn is_over(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 }
 
 /// Whether anything of a run's journal is there.
-///
-/// # Errors
-/// When the database fails.
 pub async fn has_journal(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let there =
         sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM run_events WHERE run_id = $1) AS "there!: bool""#, run)
@@ -207,9 +174,6 @@ pub async fn has_journal(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 }
 
 /// Whether nothing of what a run said is still to be delivered.
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_delivered(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let mut open = 0;
     for prefix in spoken(run) {
@@ -237,9 +201,6 @@ fn chunks(prefix: &str) -> (String, String) {
 }
 
 /// Takes a run's journal away: its events, the words to it from outside, and the hash of what they fold to.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_journal(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM run_events WHERE run_id = $1", run).execute(&mut *tx).await?;
     sqlx::query!("DELETE FROM signals WHERE run_id = $1", run).execute(&mut *tx).await?;
@@ -268,9 +229,6 @@ impl Opening {
 
 /// Takes away a text that a run began with, unless a run that is not over began with the very same: gives whether it is
 /// gone.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_opening(tx: &mut Tx, run: RunId, opening: Opening) -> Result<bool, StoreError> {
     let path = opening.path();
     let hash = sqlx::query_scalar!(
@@ -299,9 +257,6 @@ pub async fn drop_opening(tx: &mut Tx, run: RunId, opening: Opening) -> Result<b
 
 /// What was answered next, and in the same run, may keep Hob's question, and that may repeat the words. Gives what was rid of
 /// one.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_questions(tx: &mut Tx, said: &Said) -> Result<Vec<MemoryId>, StoreError> {
     let answers = sqlx::query_scalar!(
         r#"SELECT m.id AS "id!: MemoryId" FROM messages g CROSS JOIN memories m ON m.message_id = g.id
@@ -322,9 +277,6 @@ pub async fn drop_questions(tx: &mut Tx, said: &Said) -> Result<Vec<MemoryId>, S
 }
 
 /// Takes the words out of what came in for a run, of its calls, and of what was said in it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn blank(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE inbound SET text = $1, envelope = NULL WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)",
@@ -377,9 +329,6 @@ async fn blank_delivered(tx: &mut Tx, prefix: &str) -> Result<(), StoreError> {
 }
 
 /// Takes the words out of why calls on memory's behalf failed: a provider may repeat what it was sent.
-///
-/// # Errors
-/// When the database fails.
 pub async fn blank_errors(tx: &mut Tx) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE memory_calls SET error = $1 WHERE id IN (SELECT id FROM memory_calls WHERE error <> '[forgotten]')",
@@ -391,9 +340,6 @@ pub async fn blank_errors(tx: &mut Tx) -> Result<(), StoreError> {
 }
 
 /// Takes the words out of commands that asked what is remembered, and out of their answers, once these are delivered.
-///
-/// # Errors
-/// When the database fails.
 pub async fn blank_listings(tx: &mut Tx) -> Result<(), StoreError> {
     let listings = sqlx::query!(
         r#"SELECT i.id AS "id!: InboundId", i.text FROM inbound i
@@ -415,9 +361,6 @@ pub async fn blank_listings(tx: &mut Tx) -> Result<(), StoreError> {
 }
 
 /// Drops the summaries of a conversation that stand for this place of it, and what was noted since that run.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_summaries(tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM summaries WHERE session_id = $1 AND through >= $2", said.session, said.ordinal)
         .execute(&mut *tx)

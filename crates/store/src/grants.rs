@@ -37,9 +37,6 @@ pub struct GrantRow {
 }
 
 /// Stores a grant; one that holds already stays as it is.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO grants (user_id, session_id, tool, run_id, created_at) VALUES ($1, $2, $3, $4, $5)
@@ -56,9 +53,6 @@ pub async fn add(tx: &mut Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
 }
 
 /// The conversation's grants that hold, oldest first; with `user`, only that person's.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, session: SessionId, user: Option<UserId>) -> Result<Vec<GrantRow>, StoreError> {
     let grants = sqlx::query_as!(
         GrantRow,
@@ -74,9 +68,6 @@ pub async fn list(tx: &mut Tx, session: SessionId, user: Option<UserId>) -> Resu
 }
 
 /// Takes a grant back.
-///
-/// # Errors
-/// When the database fails.
 pub async fn revoke(tx: &mut Tx, id: GrantId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!("UPDATE grants SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", now, id)

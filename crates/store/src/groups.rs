@@ -5,9 +5,6 @@ use crate::error::StoreError;
 use hob_core::domain::inbound::Conversation;
 
 /// The mode that was chosen for a chat, by its name; none: as configured.
-///
-/// # Errors
-/// When the database fails.
 pub async fn mode(tx: &mut Tx, conversation: &Conversation) -> Result<Option<String>, StoreError> {
     let channel = conversation.channel.as_str();
     let mode = sqlx::query_scalar!(
@@ -22,9 +19,6 @@ pub async fn mode(tx: &mut Tx, conversation: &Conversation) -> Result<Option<Str
 }
 
 /// Sets it; none: from now on as configured.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_mode(tx: &mut Tx, conversation: &Conversation, mode: Option<&str>) -> Result<(), StoreError> {
     let channel = conversation.channel.as_str();
     let (account, chat) = (&conversation.account, &conversation.chat);

@@ -45,9 +45,6 @@ pub struct Held {
 }
 
 /// Is this somebody whom Hob answers unasked: a member of the household, or whom an owner has had answered before?
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_known(tx: &mut Tx, account: &str, address: &str) -> Result<bool, StoreError> {
     let role = sqlx::query_scalar!(
         r#"SELECT u.role AS "role!: Role" FROM identities i JOIN users u ON u.id = i.user_id
@@ -71,9 +68,6 @@ pub async fn is_known(tx: &mut Tx, account: &str, address: &str) -> Result<bool,
 }
 
 /// Holds a letter that was taken from the outbox; true if no other one to the same people is held.
-///
-/// # Errors
-/// When the database fails.
 pub async fn hold(tx: &mut Tx, new: &NewHeld<'_>, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
     let others = sqlx::query_scalar!(
@@ -106,9 +100,6 @@ pub async fn hold(tx: &mut Tx, new: &NewHeld<'_>, now: Timestamp) -> Result<bool
 }
 
 /// The letters that are held, oldest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx) -> Result<Vec<Held>, StoreError> {
     let held = sqlx::query_as!(
         Held,
@@ -122,9 +113,6 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<Held>, StoreError> {
 }
 
 /// A letter, if it is held.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find(tx: &mut Tx, id: OutboxId) -> Result<Option<Held>, StoreError> {
     let held = sqlx::query_as!(
         Held,
@@ -139,9 +127,6 @@ pub async fn find(tx: &mut Tx, id: OutboxId) -> Result<Option<Held>, StoreError>
 }
 
 /// Decides over a letter and all others to the same people; gives the sessions that have something to send now.
-///
-/// # Errors
-/// When the database fails.
 pub async fn decide(
     tx: &mut Tx,
     held: &Held,
@@ -182,9 +167,6 @@ pub async fn decide(
 }
 
 /// A letter goes to whom this envelope names, whatever it answers.
-///
-/// # Errors
-/// When the database fails.
 pub async fn address(tx: &mut Tx, key: &str, envelope: &str) -> Result<Option<OutboxId>, StoreError> {
     let id = sqlx::query_scalar!(
         r#"INSERT INTO letters_to (outbox_id, envelope) SELECT id, $2 FROM outbox WHERE key = $1
@@ -198,9 +180,6 @@ pub async fn address(tx: &mut Tx, key: &str, envelope: &str) -> Result<Option<Ou
 }
 
 /// The same for a letter that was taken from the outbox.
-///
-/// # Errors
-/// When the database fails.
 pub async fn readdress(tx: &mut Tx, id: OutboxId, envelope: &str) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO letters_to (outbox_id, envelope) VALUES ($1, $2)
@@ -214,9 +193,6 @@ pub async fn readdress(tx: &mut Tx, id: OutboxId, envelope: &str) -> Result<(), 
 }
 
 /// The envelope of a letter, if it has one of its own.
-///
-/// # Errors
-/// When the database fails.
 pub async fn addressed(tx: &mut Tx, id: OutboxId) -> Result<Option<String>, StoreError> {
     let envelope = sqlx::query_scalar!("SELECT envelope FROM letters_to WHERE outbox_id = $1", id)
         .fetch_optional(&mut *tx)
@@ -225,9 +201,6 @@ pub async fn addressed(tx: &mut Tx, id: OutboxId) -> Result<Option<String>, Stor
 }
 
 /// The addresses under which owners have written to a mailbox.
-///
-/// # Errors
-/// When the database fails.
 pub async fn owners(tx: &mut Tx, account: &str) -> Result<Vec<String>, StoreError> {
     let addresses = sqlx::query_scalar!(
         "SELECT i.external_id FROM identities i JOIN users u ON u.id = i.user_id
@@ -240,9 +213,6 @@ pub async fn owners(tx: &mut Tx, account: &str) -> Result<Vec<String>, StoreErro
 }
 
 /// From now on somebody is answered unasked.
-///
-/// # Errors
-/// When the database fails.
 pub async fn know(tx: &mut Tx, account: &str, address: &str, (by, now): (UserId, Timestamp)) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
@@ -259,9 +229,6 @@ pub async fn know(tx: &mut Tx, account: &str, address: &str, (by, now): (UserId,
 }
 
 /// Gives up what nobody has decided on since `before`.
-///
-/// # Errors
-/// When the database fails.
 pub async fn expire(tx: &mut Tx, before: Timestamp, now: Timestamp) -> Result<u64, StoreError> {
     let (before, now) = (millis(before), millis(now));
     let done = sqlx::query!(
@@ -275,9 +242,6 @@ pub async fn expire(tx: &mut Tx, before: Timestamp, now: Timestamp) -> Result<u6
 }
 
 /// When somebody may be written to again; none: now. A letter that was counted before is not counted again.
-///
-/// # Errors
-/// When the database fails.
 pub async fn full_until(
     tx: &mut Tx,
     (account, address, id): (&str, &str, OutboxId),
@@ -298,9 +262,6 @@ pub async fn full_until(
 }
 
 /// A letter is about to go to somebody.
-///
-/// # Errors
-/// When the database fails.
 pub async fn count(
     tx: &mut Tx,
     (account, address, id): (&str, &str, OutboxId),
@@ -321,9 +282,6 @@ pub async fn count(
 }
 
 /// Lets go of what was counted before `before`.
-///
-/// # Errors
-/// When the database fails.
 pub async fn uncount(tx: &mut Tx, before: Timestamp) -> Result<(), StoreError> {
     let before = millis(before);
     sqlx::query!("DELETE FROM letters_sent WHERE sent_at < $1", before).execute(&mut *tx).await?;
@@ -331,9 +289,6 @@ pub async fn uncount(tx: &mut Tx, before: Timestamp) -> Result<(), StoreError> {
 }
 
 /// A letter that was taken waits until its time.
-///
-/// # Errors
-/// When the database fails.
 pub async fn put_off(tx: &mut Tx, id: OutboxId, until: i64) -> Result<(), StoreError> {
     let why = "its recipient has had too many letters within an hour";
     // It was tried once, as far as the outbox is concerned: what never was goes out whatever its time says.
@@ -349,9 +304,6 @@ pub async fn put_off(tx: &mut Tx, id: OutboxId, until: i64) -> Result<(), StoreE
 }
 
 /// What nobody can guess, for the name of a thread.
-///
-/// # Errors
-/// When the database fails.
 pub async fn secret(tx: &mut Tx) -> Result<String, StoreError> {
     let secret = sqlx::query_scalar!(r#"SELECT lower(hex(randomblob(16))) AS "secret!: String""#);
     Ok(secret.fetch_one(&mut *tx).await?)

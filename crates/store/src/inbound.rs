@@ -33,9 +33,6 @@ pub struct NewInbound<'a> {
 }
 
 /// Claims a message; none if it was claimed before.
-///
-/// # Errors
-/// When the database fails.
 pub async fn claim(tx: &mut Tx, new: &NewInbound<'_>) -> Result<Option<InboundId>, StoreError> {
     let channel = new.conversation.channel.as_str();
     let (sent_at, received_at) = (millis(new.sent_at), millis(new.received_at));
@@ -65,9 +62,6 @@ pub async fn claim(tx: &mut Tx, new: &NewInbound<'_>) -> Result<Option<InboundId
 }
 
 /// What the channel needs to answer this message; without one, the last that came to the chat.
-///
-/// # Errors
-/// When the database fails.
 pub async fn envelope(
     tx: &mut Tx,
     conversation: &Conversation,
@@ -89,9 +83,6 @@ pub async fn envelope(
 }
 
 /// Was this message claimed before?
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_claimed(tx: &mut Tx, conversation: &Conversation, external_id: &str) -> Result<bool, StoreError> {
     let channel = conversation.channel.as_str();
     let claimed = sqlx::query_scalar!(
@@ -121,9 +112,6 @@ pub struct Waiting {
 }
 
 /// The message with this external id, if its run still waits for the lane.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find_queued(
     tx: &mut Tx,
     conversation: &Conversation,
@@ -147,9 +135,6 @@ pub async fn find_queued(
 }
 
 /// Where a run's message was said.
-///
-/// # Errors
-/// When the database fails.
 pub async fn place_of_run(tx: &mut Tx, run: RunId) -> Result<Option<Conversation>, StoreError> {
     let row = sqlx::query!(
         "SELECT i.channel, i.account, i.chat FROM runs r JOIN inbound i ON i.id = r.inbound_id WHERE r.id = $1",
@@ -164,9 +149,6 @@ pub async fn place_of_run(tx: &mut Tx, run: RunId) -> Result<Option<Conversation
 }
 
 /// The words changed before their turn.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_text(tx: &mut Tx, id: InboundId, text: &str) -> Result<(), StoreError> {
     sqlx::query!("UPDATE inbound SET text = $1 WHERE id = $2", text, id).execute(&mut *tx).await?;
     Ok(())

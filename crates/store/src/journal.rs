@@ -40,9 +40,6 @@ pub async fn append(tx: &mut Tx, run: RunId, events: &[EventRow]) -> Result<(), 
 }
 
 /// A run's events, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, run: RunId) -> Result<Vec<EventRow>, StoreError> {
     let events = sqlx::query_as!(
         EventRow,
@@ -55,9 +52,6 @@ pub async fn list(tx: &mut Tx, run: RunId) -> Result<Vec<EventRow>, StoreError> 
 }
 
 /// A run's event of this number.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<EventRow>, StoreError> {
     let event = sqlx::query_as!(
         EventRow,
@@ -71,9 +65,6 @@ pub async fn find(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<EventRow>,
 }
 
 /// A run's first event.
-///
-/// # Errors
-/// When the database fails.
 pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<EventRow>, StoreError> {
     let event = sqlx::query_as!(
         EventRow,
@@ -86,9 +77,6 @@ pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<EventRow>, StoreErr
 }
 
 /// A part of a run's events: after `after`, up to `through`, at most so many, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn part(
     tx: &mut Tx,
     run: RunId,
@@ -110,9 +98,6 @@ pub async fn part(
 }
 
 /// The number of a run's last event; 0: it has none.
-///
-/// # Errors
-/// When the database fails.
 pub async fn last(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
     let last = sqlx::query_scalar!("SELECT seq FROM run_events WHERE run_id = $1 ORDER BY seq DESC LIMIT 1", run);
     Ok(last.fetch_optional(&mut *tx).await?.unwrap_or(0))

@@ -64,6 +64,7 @@ pub mod summaries;
 pub mod switches;
 pub mod tool_calls;
 pub mod transfer;
+pub mod unit;
 pub mod upkeep;
 pub mod used;
 pub mod users;
@@ -84,7 +85,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures::FutureExt;
 use jiff::Timestamp;
 use sqlx::migrate::{Migrate, Migrator};
@@ -95,6 +95,7 @@ use tokio::sync::Mutex;
 use crate::error::StoreError;
 use crate::footprint::Footprint;
 use crate::readers::Readers;
+use crate::unit::UnitOfWork;
 use crate::writer::{Boundary, Manner, Stepped, Work, Writer};
 
 /// How long a statement waits for somebody else's lock on the file, e.g. a backup tool's.
@@ -117,33 +118,13 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 /// A connection within a transaction.
 pub type Tx = SqliteConnection;
 
-/// A named piece of work on the database: a struct with its arguments, so that it can be run again.
-#[async_trait]
-pub trait Statement: Send + Sync + 'static {
-    /// What it gives back.
-    type Output: Send + 'static;
-
-    /// Does it. May be called more than once, each time on a database that has seen nothing of it.
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError>;
-}
-
-/// One that is kept, to be run again later.
-#[async_trait]
-impl<S: Statement> Statement for Arc<S> {
-    type Output = S::Output;
-
-    async fn run(&self, tx: &mut Tx) -> Result<S::Output, StoreError> {
-        S::run(self, tx).await
-    }
-}
-
-/// How statements and the rest of the program share time.
+/// How units of work and the rest of the program share time.
 #[derive(Clone, Default)]
 pub enum Pace {
     /// SQLite works on its own threads.
     #[default]
     Threaded,
-    /// The caller's thread stands still until a statement is done, and `Boundary` sees every commit: for simulations.
+    /// The caller's thread stands still until a unit of work is done, and `Boundary` sees every commit: for simulations.
     Lockstep(Arc<dyn Boundary>),
 }
 
@@ -166,21 +147,6 @@ pub struct Store {
     folder: Arc<Mutex<Option<SqliteConnection>>>,
     path: Arc<Path>,
     pace: Pace,
-}
-
-/// A statement all of whose queries see the same.
-struct AtOnce<S>(S);
-
-#[async_trait]
-impl<S: Statement> Statement for AtOnce<S> {
-    type Output = S::Output;
-
-    async fn run(&self, tx: &mut Tx) -> Result<S::Output, StoreError> {
-        let mut moment = tx.begin().await?;
-        let output = self.0.run(&mut moment).await?;
-        moment.rollback().await?;
-        Ok(output)
-    }
 }
 
 impl Store {
@@ -207,20 +173,6 @@ impl Store {
         let readers = Readers::of(options.read_only(true), &pace);
         let (writer, folder) = (Writer::start(writing, pace.clone()), Arc::default());
         Ok(Self { writer, readers, folder, path: Arc::from(path), pace })
-    }
-
-    /// Does a step of upkeep once nobody waits for a commit: it ends within so long, or has done nothing
-    /// ([`StoreError::Overlong`]).
-    ///
-    /// # Errors
-    /// When it fails.
-    pub async fn step<S: Statement>(
-        &self,
-        statement: S,
-        manner: Manner,
-        within: Duration,
-    ) -> Result<Stepped<S::Output>, StoreError> {
-        self.writer.step(statement, manner, within).await
     }
 
     /// How many groups of writes there were: two looks tell whether it is quiet.
@@ -252,30 +204,44 @@ impl Store {
         self.pace.run(work).await
     }
 
-    /// Commits `statement`, perhaps together with others that are waiting, and gives its output once it is durable.
+    /// Does a step of upkeep once nobody waits for a commit: it ends within so long, or has done nothing
+    /// ([`StoreError::Overlong`]).
+    ///
+    /// # Errors
+    /// When it fails.
+    pub async fn step<T: Send + 'static>(
+        &self,
+        unit: impl UnitOfWork<T> + 'static,
+        manner: Manner,
+        within: Duration,
+    ) -> Result<Stepped<T>, StoreError> {
+        self.writer.step(unit, manner, within).await
+    }
+
+    /// Commits `unit`, perhaps together with others that are waiting, and gives its output once it is durable.
     ///
     /// # Errors
     /// When it fails, panics or cannot be committed: then nothing of it is in the database.
-    pub async fn write<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
-        self.writer.submit(statement).await
+    pub async fn write<T: Send + 'static>(&self, unit: impl UnitOfWork<T> + 'static) -> Result<T, StoreError> {
+        self.writer.submit(unit).await
     }
 
-    /// Runs `statement` on a reading connection.
+    /// Runs `unit` on a reading connection.
     ///
     /// # Errors
     /// When it fails, panics, or tries to write.
-    pub async fn read<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
-        let work = self.readers.run(&statement);
+    pub async fn read<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+        let work = self.readers.run(unit);
         let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;
         caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
     }
 
-    /// As [`Store::read`], but on the database as it is at one moment, however many queries `statement` makes.
+    /// As [`Store::read`], but on the database as it is at one moment, however many queries `unit` makes.
     ///
     /// # Errors
     /// When it fails, panics, or tries to write.
-    pub async fn look<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
-        self.read(AtOnce(statement)).await
+    pub async fn look<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+        self.read(async move |tx| at_one_moment(tx, unit).await).await
     }
 
     /// What the writer has done since the start.
@@ -284,7 +250,7 @@ impl Store {
         self.writer.done()
     }
 
-    /// How many statements wait for the writer.
+    /// How many units of work wait for the writer.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.writer.waiting()
@@ -350,23 +316,18 @@ async fn forget_for_good(connection: &mut SqliteConnection) -> Result<(), StoreE
     Ok(())
 }
 
+/// Runs `unit` so that all of its queries see the same.
+pub(crate) async fn at_one_moment<T>(tx: &mut Tx, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+    let mut moment = tx.begin().await?;
+    let output = unit.begin(&mut moment).await?;
+    moment.rollback().await?;
+    Ok(output)
+}
+
 /// The stored form of a time.
 #[must_use]
 pub fn millis(at: Timestamp) -> i64 {
     at.as_millisecond()
-}
-
-/// A statement that checks the whole file.
-#[derive(Debug)]
-pub struct IntegrityCheck;
-
-#[async_trait]
-impl Statement for IntegrityCheck {
-    type Output = String;
-
-    async fn run(&self, tx: &mut Tx) -> Result<String, StoreError> {
-        Ok(sqlx::query_scalar::<_, String>("PRAGMA quick_check").fetch_one(&mut *tx).await?)
-    }
 }
 
 impl Store {

@@ -27,9 +27,6 @@ pub struct Member {
 }
 
 /// What a sender may by having been paired.
-///
-/// # Errors
-/// When the database fails.
 pub async fn role(tx: &mut Tx, conversation: &Conversation, sender: &str) -> Result<Option<Role>, StoreError> {
     let channel = conversation.channel.as_str();
     let role = sqlx::query_scalar!(
@@ -44,9 +41,6 @@ pub async fn role(tx: &mut Tx, conversation: &Conversation, sender: &str) -> Res
 }
 
 /// What a sender may: by the config or by having been paired; none: they are not let in.
-///
-/// # Errors
-/// When the database fails.
 pub async fn role_of(
     tx: &mut Tx,
     access: &AccessList,
@@ -57,9 +51,6 @@ pub async fn role_of(
 }
 
 /// What a user may under each of their names at Hob's account on a conversation's platform; none of them: they have no name there.
-///
-/// # Errors
-/// When the database fails.
 pub async fn roles_of_user(
     tx: &mut Tx,
     access: &AccessList,
@@ -80,9 +71,6 @@ pub async fn roles_of_user(
 }
 
 /// Lets somebody in; who was paired before has the new role.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(
     tx: &mut Tx,
     (conversation, sender, name): (&Conversation, &str, &str),
@@ -108,9 +96,6 @@ pub async fn add(
 }
 
 /// All of them, in the order in which they came.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx) -> Result<Vec<Member>, StoreError> {
     let all = sqlx::query_as!(
         Member,
@@ -123,9 +108,6 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<Member>, StoreError> {
 }
 
 /// Lets somebody in no longer.
-///
-/// # Errors
-/// When the database fails.
 pub async fn remove(tx: &mut Tx, member: MemberId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM members WHERE id = $1", member).execute(&mut *tx).await?;
     Ok(())

@@ -45,9 +45,6 @@ pub struct StoredGist {
 }
 
 /// Remembers it, at the end of the scope's last episode in its conversation, or in a new one.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, new: &NewMemory<'_>, gist: Option<&StoredGist>) -> Result<MemoryId, StoreError> {
     match grow_last(tx, new).await? {
         Some(place) => insert(tx, place, new, gist).await,
@@ -59,9 +56,6 @@ pub async fn add(tx: &mut Tx, new: &NewMemory<'_>, gist: Option<&StoredGist>) ->
 }
 
 /// Begins an episode.
-///
-/// # Errors
-/// When the database fails.
 pub async fn begin_episode(
     tx: &mut Tx,
     scope: Scope,
@@ -108,9 +102,6 @@ async fn grow_last(tx: &mut Tx, new: &NewMemory<'_>) -> Result<Option<Place>, St
 }
 
 /// Remembers it at the end of this episode.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add_to(
     tx: &mut Tx,
     episode: EpisodeId,
@@ -159,9 +150,6 @@ async fn insert(
 }
 
 /// What was said right after it, in its episode.
-///
-/// # Errors
-/// When the database fails.
 pub async fn next(tx: &mut Tx, memory: MemoryId) -> Result<Option<MemoryId>, StoreError> {
     let next = sqlx::query_scalar!(
         r#"SELECT n.id AS "id!: MemoryId" FROM memories m JOIN memories n ON n.episode_id = m.episode_id AND n.place > m.place
@@ -174,9 +162,6 @@ pub async fn next(tx: &mut Tx, memory: MemoryId) -> Result<Option<MemoryId>, Sto
 }
 
 /// The message in which somebody said last, in a run, what is remembered of them.
-///
-/// # Errors
-/// When the database fails.
 pub async fn last_said(tx: &mut Tx, run: RunId, user: UserId) -> Result<Option<MessageId>, StoreError> {
     let said = sqlx::query_scalar!(
         r#"SELECT g.id AS "id!: MessageId" FROM runs r CROSS JOIN messages g ON g.session_id = r.session_id
@@ -192,9 +177,6 @@ pub async fn last_said(tx: &mut Tx, run: RunId, user: UserId) -> Result<Option<M
 }
 
 /// These memories were of use.
-///
-/// # Errors
-/// When the database fails.
 pub async fn mark_used(tx: &mut Tx, memories: &[MemoryId], at: i64) -> Result<(), StoreError> {
     if memories.is_empty() {
         return Ok(());
@@ -230,9 +212,6 @@ pub struct Said {
 }
 
 /// The next memories after `after`, in the order of their rows.
-///
-/// # Errors
-/// When the database fails.
 pub async fn said_after(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Said>, StoreError> {
     let said = sqlx::query_as!(
         Said,
@@ -250,9 +229,6 @@ pub async fn said_after(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<
 }
 
 /// What was remembered of the messages that a run answers, among the last of its conversation.
-///
-/// # Errors
-/// When the database fails.
 pub async fn of_run(tx: &mut Tx, run: RunId) -> Result<Vec<MemoryId>, StoreError> {
     let rows = sqlx::query_scalar!(
         r#"SELECT m.id AS "id!: MemoryId"

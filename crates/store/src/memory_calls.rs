@@ -26,9 +26,6 @@ pub struct NewCall<'a> {
 }
 
 /// Records that a model is about to be asked; gives the call's row.
-///
-/// # Errors
-/// When the database fails.
 pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
     // The tokens it is expected to read stand in for those it read, until that is known.
     let id = sqlx::query_scalar!(
@@ -48,9 +45,6 @@ pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
 }
 
 /// Records how an open call came out, and adds it to the sums; false: it was not open.
-///
-/// # Errors
-/// When the database fails.
 pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool, StoreError> {
     let ended = sqlx::query!(
         r#"UPDATE memory_calls SET state = $2, input_tokens = $3, output_tokens = $4, cached_tokens = $5, cost = $6,
@@ -86,9 +80,6 @@ pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool,
 }
 
 /// As which persona the last run answered in the conversation that a stretch of talk is of.
-///
-/// # Errors
-/// When the database fails.
 pub async fn persona_of(tx: &mut Tx, episode: EpisodeId) -> Result<Option<String>, StoreError> {
     let persona = sqlx::query_scalar!(
         r#"SELECT c.persona AS "persona: String" FROM model_calls c
@@ -115,9 +106,6 @@ pub struct OpenCall {
 }
 
 /// The calls that are open.
-///
-/// # Errors
-/// When the database fails.
 pub async fn open(tx: &mut Tx) -> Result<Vec<OpenCall>, StoreError> {
     let calls = sqlx::query_as!(
         OpenCall,
@@ -129,9 +117,6 @@ pub async fn open(tx: &mut Tx) -> Result<Vec<OpenCall>, StoreError> {
 }
 
 /// How many calls to draw facts were begun since a time.
-///
-/// # Errors
-/// When the database fails.
 pub async fn since(tx: &mut Tx, since: i64) -> Result<i64, StoreError> {
     let count = sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM memory_calls WHERE asked_at >= $1 AND purpose <> 'embedding'"#,

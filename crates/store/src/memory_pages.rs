@@ -30,9 +30,6 @@ pub struct Key<Id> {
 }
 
 /// What was said in a scope, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn said(tx: &mut Tx, scope: Scope, before: Before, limit: i64) -> Result<Vec<Key<MemoryId>>, StoreError> {
     let rows = sqlx::query_as!(
         Key,
@@ -47,9 +44,6 @@ pub async fn said(tx: &mut Tx, scope: Scope, before: Before, limit: i64) -> Resu
 }
 
 /// What is pinned of what was said in a scope, the newest first. There is little of it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn pinned_said(
     tx: &mut Tx,
     scope: Scope,
@@ -69,9 +63,6 @@ pub async fn pinned_said(
 }
 
 /// The facts of a scope that hold, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn known(tx: &mut Tx, scope: Scope, before: Before, limit: i64) -> Result<Vec<Key<FactId>>, StoreError> {
     let rows = sqlx::query_as!(
         Key,
@@ -87,9 +78,6 @@ pub async fn known(tx: &mut Tx, scope: Scope, before: Before, limit: i64) -> Res
 }
 
 /// The pinned facts of a scope that hold, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn pinned_known(
     tx: &mut Tx,
     scope: Scope,
@@ -130,9 +118,6 @@ pub struct Source {
 }
 
 /// The message that a fact rests on.
-///
-/// # Errors
-/// When the database fails.
 pub async fn source_of_fact(tx: &mut Tx, fact: FactId) -> Result<Option<Source>, StoreError> {
     let row = sqlx::query_as!(
         Source,
@@ -147,9 +132,6 @@ pub async fn source_of_fact(tx: &mut Tx, fact: FactId) -> Result<Option<Source>,
 }
 
 /// The message in which something was said.
-///
-/// # Errors
-/// When the database fails.
 pub async fn source_of_memory(tx: &mut Tx, memory: MemoryId) -> Result<Option<Source>, StoreError> {
     let row = sqlx::query_as!(
         Source,
@@ -180,9 +162,6 @@ pub struct Answer {
 }
 
 /// What Hob answered, the newest first, below `before`.
-///
-/// # Errors
-/// When the database fails.
 pub async fn answers(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Answer>, StoreError> {
     let rows = sqlx::query_as!(
         Answer,
@@ -209,9 +188,6 @@ pub struct Asked {
 }
 
 /// What a run answered.
-///
-/// # Errors
-/// When the database fails.
 pub async fn asked(tx: &mut Tx, run: RunId) -> Result<Option<Asked>, StoreError> {
     let row = sqlx::query_as!(
         Asked,
@@ -223,9 +199,6 @@ pub async fn asked(tx: &mut Tx, run: RunId) -> Result<Option<Asked>, StoreError>
 }
 
 /// What a run said, chunk by chunk.
-///
-/// # Errors
-/// When the database fails.
 pub async fn replied(tx: &mut Tx, run: RunId, limit: i64) -> Result<Vec<String>, StoreError> {
     // In ASCII the semicolon comes right after the colon.
     let (from, until) = (format!("run:{run}:"), format!("run:{run};"));
@@ -252,9 +225,6 @@ pub struct User {
 }
 
 /// Those who talk with Hob, in the order in which they came, above `after`.
-///
-/// # Errors
-/// When the database fails.
 pub async fn users(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<User>, StoreError> {
     let rows = sqlx::query_as!(
         User,
@@ -288,9 +258,6 @@ pub struct Person {
 }
 
 /// Those of whom something is known, the newest first, below `before`.
-///
-/// # Errors
-/// When the database fails.
 pub async fn people(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Person>, StoreError> {
     let rows = sqlx::query_as!(
         Person,
@@ -305,9 +272,6 @@ pub async fn people(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Person>,
 }
 
 /// The facts about a person that hold, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn known_of(tx: &mut Tx, person: PersonId, limit: i64) -> Result<Vec<FactId>, StoreError> {
     let rows = sqlx::query_scalar!(
         r#"SELECT id AS "id!: FactId" FROM facts WHERE person_id = $1 AND superseded_at IS NULL
@@ -319,18 +283,12 @@ pub async fn known_of(tx: &mut Tx, person: PersonId, limit: i64) -> Result<Vec<F
 }
 
 /// In which scope somebody is known, if they are.
-///
-/// # Errors
-/// When the database fails.
 pub async fn scope_of(tx: &mut Tx, person: PersonId) -> Result<Option<Scope>, StoreError> {
     let row = sqlx::query_scalar!(r#"SELECT scope AS "scope!: Scope" FROM people WHERE id = $1"#, person);
     Ok(row.fetch_optional(&mut *tx).await?)
 }
 
 /// Everything that was held for true where this fact stands, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn values(tx: &mut Tx, fact: FactId, limit: i64) -> Result<Vec<FactId>, StoreError> {
     let rows = sqlx::query_scalar!(
         r#"SELECT b.id AS "id!: FactId" FROM facts f CROSS JOIN facts b
@@ -352,9 +310,6 @@ pub struct RecalledIn {
 }
 
 /// In how many runs something that was said was recalled, and in which last.
-///
-/// # Errors
-/// When the database fails.
 pub async fn memory_recalled(tx: &mut Tx, memory: MemoryId) -> Result<RecalledIn, StoreError> {
     let row = sqlx::query_as!(
         RecalledIn,
@@ -365,9 +320,6 @@ pub async fn memory_recalled(tx: &mut Tx, memory: MemoryId) -> Result<RecalledIn
 }
 
 /// In how many runs a fact was recalled, and in which last.
-///
-/// # Errors
-/// When the database fails.
 pub async fn fact_recalled(tx: &mut Tx, fact: FactId) -> Result<RecalledIn, StoreError> {
     let row = sqlx::query_as!(
         RecalledIn,

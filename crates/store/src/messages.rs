@@ -34,9 +34,6 @@ pub struct NewMessage<'a> {
 ///
 /// An answer that tells what Hob answered before is not found again: it would only
 /// stand before that.
-///
-/// # Errors
-/// When the database fails.
 pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, StoreError> {
     let id = sqlx::query_scalar!(
         r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, taint, scope, at)
@@ -75,9 +72,6 @@ pub struct LastWords {
 }
 
 /// The last words of a person or of Hob since the conversation began afresh.
-///
-/// # Errors
-/// When the database fails.
 pub async fn last_words(tx: &mut Tx, session: SessionId) -> Result<Option<LastWords>, StoreError> {
     let last = sqlx::query_as!(
         LastWords,
@@ -104,9 +98,6 @@ pub struct Words {
 }
 
 /// The latest words of one role, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn latest(tx: &mut Tx, session: SessionId, role: &str, limit: i64) -> Result<Vec<Words>, StoreError> {
     let words = sqlx::query_as!(
         Words,
@@ -142,9 +133,6 @@ pub struct MessageRow {
 }
 
 /// The messages from one ordinal through another, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> Result<Vec<MessageRow>, StoreError> {
     let rows = sqlx::query_as!(
         MessageRow,
@@ -162,9 +150,6 @@ pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> R
 }
 
 /// What a run had read at its last message that nobody vouches for, as stored; none: nothing.
-///
-/// # Errors
-/// When the database fails.
 pub async fn taint_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreError> {
     let taint = sqlx::query_scalar!(
         r#"SELECT taint AS "taint!: String" FROM messages WHERE run_id = $1 AND taint IS NOT NULL
@@ -177,9 +162,6 @@ pub async fn taint_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreEr
 }
 
 /// Leaves a run's messages, after this ordinal, out of what models read (row E14).
-///
-/// # Errors
-/// When the database fails.
 pub async fn prune(tx: &mut Tx, session: SessionId, run: RunId, after: i64) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE messages SET pruned = 1 WHERE session_id = $1 AND ordinal > $2 AND run_id = $3",
@@ -193,9 +175,6 @@ pub async fn prune(tx: &mut Tx, session: SessionId, run: RunId, after: i64) -> R
 }
 
 /// The ordinal of the `n`th newest of a session's messages after this ordinal that models still read.
-///
-/// # Errors
-/// When the database fails.
 pub async fn nth_newest(tx: &mut Tx, session: SessionId, after: i64, n: i64) -> Result<Option<i64>, StoreError> {
     let skipped = (n - 1).max(0);
     let ordinal = sqlx::query_scalar!(

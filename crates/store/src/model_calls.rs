@@ -29,9 +29,6 @@ pub struct NewCall<'a> {
 }
 
 /// Records that a model is about to be asked. Gives what the last run's requests began with, of the same session.
-///
-/// # Errors
-/// When the database fails.
 pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<Option<String>, StoreError> {
     let prefix = sqlx::query_scalar!(
         r#"INSERT INTO model_calls
@@ -55,9 +52,6 @@ pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<Option<String>, Stor
 
 /// Notes why the provider's cache could not go on from what the session's requests began with, and that they begin with
 /// `prefix` now.
-///
-/// # Errors
-/// When the database fails.
 pub async fn breaks(
     tx: &mut Tx,
     (run, asked_seq): (RunId, i64),
@@ -108,9 +102,6 @@ pub struct CallEnd {
 /// Records how the open call of a run came out, and adds it to the sums; a run has at most one.
 ///
 /// Gives which model stands in for which in its session, as the chat was told, as JSON; none: the right one answers.
-///
-/// # Errors
-/// When the database fails.
 pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<Option<String>, StoreError> {
     let ended = sqlx::query!(
         r#"UPDATE model_calls SET state = $1, input_tokens = $2, output_tokens = $3, cached_tokens = $4,
@@ -164,9 +155,6 @@ pub struct Counted {
 const LATEST_CALLS: i64 = 1_000;
 
 /// The latest answered calls of a model, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn latest_counts(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<Counted>, StoreError> {
     let counts = sqlx::query_as!(
         Counted,
@@ -193,9 +181,6 @@ pub struct PrefixBreak {
 }
 
 /// Why providers' caches could not go on since a time, for one person's calls or for all; the most frequent first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn prefix_breaks(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Vec<PrefixBreak>, StoreError> {
     let breaks = sqlx::query_as!(
         PrefixBreak,

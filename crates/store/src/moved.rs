@@ -5,9 +5,6 @@ use crate::error::StoreError;
 use hob_core::domain::inbound::Conversation;
 
 /// What was chosen for the chat with `/group` holds for the new one, unless something was chosen there already.
-///
-/// # Errors
-/// When the database fails.
 pub async fn group_mode(tx: &mut Tx, place: &Conversation, chat: &str) -> Result<(), StoreError> {
     let channel = place.channel.as_str();
     sqlx::query!(
@@ -23,9 +20,6 @@ pub async fn group_mode(tx: &mut Tx, place: &Conversation, chat: &str) -> Result
 }
 
 /// What is to be done in the chat is done in the new one. Where the config's own schedules speak, the file says.
-///
-/// # Errors
-/// When the database fails.
 pub async fn schedules(tx: &mut Tx, place: &Conversation, chat: &str) -> Result<(), StoreError> {
     let channel = place.channel.as_str();
     sqlx::query!(

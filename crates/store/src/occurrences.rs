@@ -18,9 +18,6 @@ pub struct OccurrenceRow {
 }
 
 /// Was this instant claimed already?
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_claimed(tx: &mut Tx, id: ScheduleId, due: Timestamp) -> Result<bool, StoreError> {
     let due = millis(due);
     let found = sqlx::query_scalar!(
@@ -59,9 +56,6 @@ pub async fn claim(
 }
 
 /// Is a run of it queued or at work?
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_open(tx: &mut Tx, id: ScheduleId) -> Result<bool, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT 1 AS "one!: i64" FROM occurrences WHERE schedule_id = $1 AND state = 'queued' LIMIT 1"#,
@@ -73,9 +67,6 @@ pub async fn is_open(tx: &mut Tx, id: ScheduleId) -> Result<bool, StoreError> {
 }
 
 /// What came of its last instants, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn history(tx: &mut Tx, id: ScheduleId, limit: i64) -> Result<Vec<OccurrenceRow>, StoreError> {
     let rows = sqlx::query_as!(
         OccurrenceRow,
@@ -90,9 +81,6 @@ pub async fn history(tx: &mut Tx, id: ScheduleId, limit: i64) -> Result<Vec<Occu
 }
 
 /// Was the schedule that this run is of taken away since it was claimed?
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_called_off(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT 1 AS "one!: i64" FROM occurrences o CROSS JOIN schedules s ON s.id = o.schedule_id
@@ -105,9 +93,6 @@ pub async fn is_called_off(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> 
 }
 
 /// The runs of what this run has had scheduled, where nothing more will come of it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn runs_of_done(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT o.run_id AS "run!: RunId" FROM schedules s CROSS JOIN occurrences o ON o.schedule_id = s.id

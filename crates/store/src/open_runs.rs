@@ -9,9 +9,6 @@ use hob_core::domain::ids::{RunId, SessionId, UserId};
 use hob_core::domain::principal::Role;
 
 /// When the next open question expires, in Unix milliseconds.
-///
-/// # Errors
-/// When the database fails.
 pub async fn next_expiry(tx: &mut Tx) -> Result<Option<i64>, StoreError> {
     let next = sqlx::query_scalar!(
         r#"SELECT waits_until AS "until!: i64" FROM runs
@@ -34,9 +31,6 @@ pub struct OpenRun {
 }
 
 /// The runs whose questions have expired, each once.
-///
-/// # Errors
-/// When the database fails.
 pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, StoreError> {
     let expired = expired(tx, now).await?;
     let now = millis(now);
@@ -51,9 +45,6 @@ pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, S
 }
 
 /// The runs whose question is open no longer, the oldest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, StoreError> {
     let now = millis(now);
     let expired = sqlx::query_as!(
@@ -70,9 +61,6 @@ pub async fn expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, StoreE
 }
 
 /// The runs at work, of sessions that are no conversations, that ask and answer in `session`, the oldest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn beside(tx: &mut Tx, session: SessionId) -> Result<Vec<(ActiveRun, OpenRun)>, StoreError> {
     // Sessions of events only grow in number; what is at work is little.
     let found = sqlx::query!(
@@ -94,9 +82,6 @@ pub async fn beside(tx: &mut Tx, session: SessionId) -> Result<Vec<(ActiveRun, O
 }
 
 /// Every run that is not over.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_open(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
     let open = sqlx::query_as!(
         OpenRun,
@@ -110,9 +95,6 @@ pub async fn list_open(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
 }
 
 /// Every run that has its session's lane.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_active(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
     let active = sqlx::query_as!(
         OpenRun,

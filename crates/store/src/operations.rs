@@ -40,9 +40,6 @@ pub struct After {
 }
 
 /// The runs that are not over, by conversation and in the order in which they are served.
-///
-/// # Errors
-/// When the database fails.
 pub async fn open_runs(tx: &mut Tx, after: After, limit: i64) -> Result<Vec<OpenRow>, StoreError> {
     let rows = sqlx::query_as!(
         OpenRow,
@@ -76,9 +73,6 @@ pub struct Stoppable {
 }
 
 /// A run, if it is not over.
-///
-/// # Errors
-/// When the database fails.
 pub async fn stoppable(tx: &mut Tx, run: RunId) -> Result<Option<Stoppable>, StoreError> {
     let row = sqlx::query_as!(
         Stoppable,
@@ -123,9 +117,6 @@ pub struct ChunkRow {
 }
 
 /// What is to be said, by conversation and in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn open_chunks(tx: &mut Tx, after: After, limit: i64) -> Result<Vec<ChunkRow>, StoreError> {
     let rows = sqlx::query_as!(
         ChunkRow,
@@ -145,9 +136,6 @@ pub async fn open_chunks(tx: &mut Tx, after: After, limit: i64) -> Result<Vec<Ch
 }
 
 /// What was given up before `before`, which is a moment and a row; the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn given_up(tx: &mut Tx, (moment, row): (i64, i64), limit: i64) -> Result<Vec<ChunkRow>, StoreError> {
     let rows = sqlx::query_as!(
         ChunkRow,
@@ -179,9 +167,6 @@ pub struct Chunk {
 }
 
 /// A chunk of the outbox.
-///
-/// # Errors
-/// When the database fails.
 pub async fn chunk(tx: &mut Tx, id: OutboxId) -> Result<Option<Chunk>, StoreError> {
     let row = sqlx::query_as!(
         Chunk,
@@ -196,9 +181,6 @@ pub async fn chunk(tx: &mut Tx, id: OutboxId) -> Result<Option<Chunk>, StoreErro
 }
 
 /// What was given up is to be said after all, as if it had been queued now.
-///
-/// # Errors
-/// When the database fails.
 pub async fn retry(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
@@ -213,9 +195,6 @@ pub async fn retry(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), Stor
 }
 
 /// What waits is tried at once, whatever its time.
-///
-/// # Errors
-/// When the database fails.
 pub async fn hurry(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
@@ -250,9 +229,6 @@ pub struct HeldGrant {
 }
 
 /// The grants that hold after this one, by conversation, person and tool.
-///
-/// # Errors
-/// When the database fails.
 pub async fn grants(tx: &mut Tx, after: Option<GrantId>, limit: i64) -> Result<Vec<HeldGrant>, StoreError> {
     let rows = sqlx::query_as!(
         HeldGrant,
@@ -272,9 +248,6 @@ pub async fn grants(tx: &mut Tx, after: Option<GrantId>, limit: i64) -> Result<V
 }
 
 /// A grant, if it holds.
-///
-/// # Errors
-/// When the database fails.
 pub async fn grant(tx: &mut Tx, id: GrantId) -> Result<Option<HeldGrant>, StoreError> {
     let row = sqlx::query_as!(
         HeldGrant,
@@ -290,9 +263,6 @@ pub async fn grant(tx: &mut Tx, id: GrantId) -> Result<Option<HeldGrant>, StoreE
 }
 
 /// The schedules that are to go on, or those that are done, before this one: the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn schedules(tx: &mut Tx, (before, done): (i64, bool), limit: i64) -> Result<Vec<ScheduleRow>, StoreError> {
     let rows = sqlx::query_as!(
         ScheduleRow,

@@ -53,18 +53,12 @@ pub enum Part<'a> {
 }
 
 /// Queues a chunk; the same thing said is queued once.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), StoreError> {
     insert(tx, new, (now, false)).await.map(drop)
 }
 
 /// Queues words, and takes them if nothing of their session goes out before them: they need not be taken in a transaction of
 /// their own. Only for whoever alone sends there.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add_and_take(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<Option<Waiting>, StoreError> {
     let is_plain = new.file.is_none() && !matches!(new.part, Part::Instead(_));
     let row = insert(tx, new, (now, is_plain)).await?;
@@ -189,9 +183,6 @@ impl Row {
 }
 
 /// The first open chunk of a session, which all others of it wait for, so that order is kept.
-///
-/// # Errors
-/// When the database fails.
 pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<Waiting>, StoreError> {
     let row = sqlx::query_as!(
         Row,
@@ -209,9 +200,6 @@ pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<Waiting>, St
 /// Takes the first open chunk of a session if it may go out now: from here on its outcome may be lost.
 ///
 /// One that is taken while it counts as being sent was lost on an earlier attempt: it may arrive twice.
-///
-/// # Errors
-/// When the database fails.
 pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Option<Waiting>, StoreError> {
     while let Some(mut row) = take_row(tx, session, due).await? {
         let (id, file, replaces_key) = (row.id, row.file_id, row.replaces_key.take());
@@ -319,9 +307,6 @@ pub enum Attempt {
 }
 
 /// Records what came of an attempt. False: nothing else of its session is open.
-///
-/// # Errors
-/// When the database fails.
 pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
     match attempt {
@@ -380,9 +365,6 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp
 }
 
 /// At the start: what an earlier process was sending when it died has an unknown outcome.
-///
-/// # Errors
-/// When the database fails.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, StoreError> {
     let done = sqlx::query!(
         "UPDATE outbox SET state = 'unknown', may_repeat = 1

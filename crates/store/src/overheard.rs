@@ -33,9 +33,6 @@ pub struct NewOverheard<'a> {
 }
 
 /// Keeps it, and lets go of what is too much; false if it was kept before.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, new: &NewOverheard<'_>) -> Result<bool, StoreError> {
     let (channel, at) = (new.conversation.channel.as_str(), millis(new.heard.at));
     let text: String = new.heard.text.chars().take(TEXT_CHARS_MAX).collect();
@@ -70,9 +67,6 @@ pub async fn add(tx: &mut Tx, new: &NewOverheard<'_>) -> Result<bool, StoreError
 
 /// Takes what is kept of a conversation, oldest first: what is taken once is taken for good. Of too much the oldest is left
 /// out.
-///
-/// # Errors
-/// When the database fails.
 pub async fn take(tx: &mut Tx, session: SessionId, now: Timestamp) -> Result<Vec<Overheard>, StoreError> {
     let since = millis(now.saturating_sub(KEPT_FOR).unwrap_or(Timestamp::MIN));
     let rows = sqlx::query!(
@@ -95,9 +89,6 @@ pub async fn take(tx: &mut Tx, session: SessionId, now: Timestamp) -> Result<Vec
 }
 
 /// Lets go of what is kept of a conversation and not taken yet.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_open(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE overheard SET taken = 1, name = '', text = '' WHERE taken = 0 AND session_id = $1", session)
         .execute(&mut *tx)
@@ -106,9 +97,6 @@ pub async fn drop_open(tx: &mut Tx, session: SessionId) -> Result<(), StoreError
 }
 
 /// Lets go of everything that somebody said, wherever it was.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_of_user(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE overheard SET taken = 1, name = '', text = '' WHERE id IN (
@@ -123,9 +111,6 @@ pub async fn drop_of_user(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
 }
 
 /// The words changed, by whoever said them, or are gone; false if they are not kept.
-///
-/// # Errors
-/// When the database fails.
 pub async fn change(
     tx: &mut Tx,
     (conversation, external_id): (&Conversation, &str),
@@ -166,9 +151,6 @@ pub async fn change(
 }
 
 /// The latest things that members of the household said in a conversation, as they are kept.
-///
-/// # Errors
-/// When the database fails.
 pub async fn of_members(tx: &mut Tx, session: SessionId) -> Result<Vec<String>, StoreError> {
     let texts = sqlx::query_scalar!(
         "SELECT text FROM overheard WHERE taken = 0 AND session_id = $1 AND member = 1 ORDER BY id DESC",
@@ -180,9 +162,6 @@ pub async fn of_members(tx: &mut Tx, session: SessionId) -> Result<Vec<String>, 
 }
 
 /// Lets go of what is old, and of the places of what was taken; gives how many rows are gone.
-///
-/// # Errors
-/// When the database fails.
 pub async fn sweep(tx: &mut Tx, now: Timestamp) -> Result<u64, StoreError> {
     let before = millis(now.saturating_sub(KEPT_FOR).unwrap_or(Timestamp::MIN));
     Ok(sqlx::query!("DELETE FROM overheard WHERE at < $1", before).execute(&mut *tx).await?.rows_affected())

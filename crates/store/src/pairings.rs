@@ -38,9 +38,6 @@ impl Pairing {
 }
 
 /// Lets go of what has expired: codes, and guesses that count no more.
-///
-/// # Errors
-/// When the database fails.
 pub async fn sweep(tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
     let (now, guesses) = (millis(now), millis(now.saturating_sub(GUESSES_WITHIN).unwrap_or(Timestamp::MIN)));
     sqlx::query!("DELETE FROM pairings WHERE expires_at <= $1", now).execute(&mut *tx).await?;
@@ -49,9 +46,6 @@ pub async fn sweep(tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
 }
 
 /// Whether this stranger has a code, and how many codes of the account there are.
-///
-/// # Errors
-/// When the database fails.
 pub async fn known(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<(bool, i64), StoreError> {
     let channel = place.channel.as_str();
     let known = sqlx::query!(
@@ -67,9 +61,6 @@ pub async fn known(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<(b
 }
 
 /// Keeps what somebody was given.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(
     tx: &mut Tx,
     (place, sender, name): (&Conversation, &str, &str),
@@ -95,9 +86,6 @@ pub async fn add(
 }
 
 /// Takes the stranger with this code: it holds no more.
-///
-/// # Errors
-/// When the database fails.
 pub async fn take(tx: &mut Tx, code: &str, now: Timestamp) -> Result<Option<Pairing>, StoreError> {
     let now = millis(now);
     let taken = sqlx::query_as!(
@@ -113,9 +101,6 @@ pub async fn take(tx: &mut Tx, code: &str, now: Timestamp) -> Result<Option<Pair
 }
 
 /// Nobody needs to let this person in any more.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_of(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<(), StoreError> {
     let channel = place.channel.as_str();
     sqlx::query!(
@@ -130,9 +115,6 @@ pub async fn drop_of(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<
 }
 
 /// Who waits to be let in.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<Pairing>, StoreError> {
     let now = millis(now);
     let all = sqlx::query_as!(
@@ -147,9 +129,6 @@ pub async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<Pairing>, StoreErro
 }
 
 /// Keeps that somebody said a wrong code.
-///
-/// # Errors
-/// When the database fails.
 pub async fn guessed(tx: &mut Tx, place: &Conversation, sender: &str, now: Timestamp) -> Result<(), StoreError> {
     let (channel, at) = (place.channel.as_str(), millis(now));
     sqlx::query!(
@@ -165,9 +144,6 @@ pub async fn guessed(tx: &mut Tx, place: &Conversation, sender: &str, now: Times
 }
 
 /// How many wrong codes somebody has said lately.
-///
-/// # Errors
-/// When the database fails.
 pub async fn guesses(tx: &mut Tx, place: &Conversation, sender: &str, now: Timestamp) -> Result<i64, StoreError> {
     let (channel, since) =
         (place.channel.as_str(), millis(now.saturating_sub(GUESSES_WITHIN).unwrap_or(Timestamp::MIN)));
@@ -185,18 +161,12 @@ pub async fn guesses(tx: &mut Tx, place: &Conversation, sender: &str, now: Times
 }
 
 /// The first owner's code and how often it was guessed wrong; none: there is an owner.
-///
-/// # Errors
-/// When the database fails.
 pub async fn first_owner(tx: &mut Tx) -> Result<Option<(String, i64)>, StoreError> {
     let row = sqlx::query!("SELECT code, guesses FROM first_owner WHERE id = 1").fetch_optional(&mut *tx).await?;
     Ok(row.map(|row| (row.code, row.guesses)))
 }
 
 /// Sets the first owner's code; none: there is none.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_first_owner(tx: &mut Tx, code: Option<&str>) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM first_owner").execute(&mut *tx).await?;
     if let Some(code) = code {
@@ -206,9 +176,6 @@ pub async fn set_first_owner(tx: &mut Tx, code: Option<&str>) -> Result<(), Stor
 }
 
 /// Somebody said another code than the first owner's.
-///
-/// # Errors
-/// When the database fails.
 pub async fn guessed_first_owner(tx: &mut Tx) -> Result<(), StoreError> {
     sqlx::query!("UPDATE first_owner SET guesses = guesses + 1").execute(&mut *tx).await?;
     Ok(())

@@ -8,9 +8,6 @@ use hob_core::domain::ids::{RunId, SessionId, UserId};
 use hob_core::domain::principal::Role;
 
 /// Puts a run aside that is not over: its lane goes on without it. Gives the edition of Hob that wrote its journal last.
-///
-/// # Errors
-/// When the database fails.
 pub async fn put_aside(tx: &mut Tx, run: RunId, why: &str) -> Result<Option<String>, StoreError> {
     let edition = sqlx::query_scalar!(
         "UPDATE runs SET state = 'queued', parked_why = $2, lease_owner = NULL, lease_until = NULL
@@ -37,9 +34,6 @@ pub struct Parked {
 }
 
 /// The runs that were put aside: all, or those of one conversation with the agents that work for it; the oldest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, home: Option<SessionId>) -> Result<Vec<Parked>, StoreError> {
     let parked = sqlx::query_as!(
         Parked,
@@ -59,9 +53,6 @@ pub async fn list(tx: &mut Tx, home: Option<SessionId>) -> Result<Vec<Parked>, S
 ///
 /// One that `waits` for somebody does so again, if nothing else has the lane; whoever claims another goes on from where its
 /// journal stands. A question whose time came meanwhile is looked at anew.
-///
-/// # Errors
-/// When the database fails.
 pub async fn take_up(tx: &mut Tx, run: RunId, waits: bool) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE runs SET parked_why = NULL, waits_until = coalesce(waits_until, 0),

@@ -68,9 +68,6 @@ pub struct FactAbout {
 }
 
 /// Those known in a scope, by name; at most `limit`.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<PersonRow>, StoreError> {
     let people = sqlx::query_as!(
         PersonRow,
@@ -87,9 +84,6 @@ pub async fn list(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<PersonRow
 }
 
 /// By what else those in a scope are known.
-///
-/// # Errors
-/// When the database fails.
 pub async fn identities(tx: &mut Tx, scope: Scope) -> Result<Vec<IdentityRow>, StoreError> {
     let identities = sqlx::query_as!(
         IdentityRow,
@@ -104,9 +98,6 @@ pub async fn identities(tx: &mut Tx, scope: Scope) -> Result<Vec<IdentityRow>, S
 }
 
 /// Adds somebody; no other in the scope may have the name.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, scope: Scope, fields: &PersonFields<'_>, at: i64) -> Result<PersonId, StoreError> {
     let id = sqlx::query_scalar!(
         r#"INSERT INTO people (scope, name, relation, birthday, user_id, created_at, updated_at)
@@ -124,9 +115,6 @@ pub async fn add(tx: &mut Tx, scope: Scope, fields: &PersonFields<'_>, at: i64) 
 }
 
 /// Stores somebody anew.
-///
-/// # Errors
-/// When the database fails.
 pub async fn update(tx: &mut Tx, person: PersonId, fields: &PersonFields<'_>, at: i64) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE people SET name = $2, relation = $3, birthday = $4, user_id = $5, updated_at = $6 WHERE id = $1",
@@ -143,9 +131,6 @@ pub async fn update(tx: &mut Tx, person: PersonId, fields: &PersonFields<'_>, at
 }
 
 /// From now on they are known by this, too.
-///
-/// # Errors
-/// When the database fails.
 pub async fn identify(tx: &mut Tx, person: PersonId, kind: &str, value: &str) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO person_identities (person_id, kind, value) VALUES ($1, $2, $3)
@@ -160,9 +145,6 @@ pub async fn identify(tx: &mut Tx, person: PersonId, kind: &str, value: &str) ->
 }
 
 /// They are not known by this any more.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_identity(tx: &mut Tx, person: PersonId, kind: &str, value: &str) -> Result<(), StoreError> {
     sqlx::query!(
         "DELETE FROM person_identities WHERE person_id = $1 AND kind = $2 AND value = $3",
@@ -176,9 +158,6 @@ pub async fn drop_identity(tx: &mut Tx, person: PersonId, kind: &str, value: &st
 }
 
 /// What `from` is known by, `into` is known by as well.
-///
-/// # Errors
-/// When the database fails.
 pub async fn move_identities(tx: &mut Tx, from: PersonId, into: PersonId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE OR IGNORE person_identities SET person_id = $2 WHERE person_id = $1", from, into)
         .execute(&mut *tx)
@@ -200,9 +179,6 @@ pub struct KeyedFact {
 }
 
 /// All facts about somebody that are or were known.
-///
-/// # Errors
-/// When the database fails.
 pub async fn all_facts(tx: &mut Tx, person: PersonId) -> Result<Vec<KeyedFact>, StoreError> {
     let facts = sqlx::query_as!(
         KeyedFact,
@@ -218,9 +194,6 @@ pub async fn all_facts(tx: &mut Tx, person: PersonId) -> Result<Vec<KeyedFact>, 
 
 /// Makes a fact one about `person`, under this key. Where another is current there, one that says the same gives way to it,
 /// and one that says otherwise is kept as its rival.
-///
-/// # Errors
-/// When the database fails.
 pub async fn move_fact(tx: &mut Tx, fact: &KeyedFact, person: PersonId, key: &str, at: i64) -> Result<(), StoreError> {
     if fact.current && fact.key != key {
         let there = sqlx::query!(
@@ -257,9 +230,6 @@ pub async fn move_fact(tx: &mut Tx, fact: &KeyedFact, person: PersonId, key: &st
 }
 
 /// What is known of somebody at a time, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn facts(tx: &mut Tx, person: PersonId, at: i64, limit: i64) -> Result<Vec<FactAbout>, StoreError> {
     let facts = sqlx::query_as!(
         FactAbout,
@@ -279,9 +249,6 @@ pub async fn facts(tx: &mut Tx, person: PersonId, at: i64, limit: i64) -> Result
 }
 
 /// A fact that is about nobody yet is about this person.
-///
-/// # Errors
-/// When the database fails.
 pub async fn link_fact(tx: &mut Tx, fact: FactId, person: PersonId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE facts SET person_id = $2 WHERE id = $1 AND person_id IS NULL", fact, person)
         .execute(&mut *tx)
@@ -290,18 +257,12 @@ pub async fn link_fact(tx: &mut Tx, fact: FactId, person: PersonId) -> Result<()
 }
 
 /// When somebody was born is not known any more.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_birthday(tx: &mut Tx, person: PersonId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE people SET birthday = NULL WHERE id = $1", person).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// The users of Hob, by how they are called.
-///
-/// # Errors
-/// When the database fails.
 pub async fn users(tx: &mut Tx) -> Result<Vec<(UserId, String)>, StoreError> {
     let users = sqlx::query!(r#"SELECT id AS "id!: UserId", name FROM users ORDER BY id"#).fetch_all(&mut *tx).await?;
     Ok(users.into_iter().map(|user| (user.id, user.name)).collect())

@@ -8,9 +8,6 @@ use hob_core::domain::ids::UserId;
 use hob_core::domain::inbound::Conversation;
 
 /// Somebody talks with Hob alone here.
-///
-/// # Errors
-/// When the database fails.
 pub async fn note(tx: &mut Tx, user: UserId, place: &Conversation, now: Timestamp) -> Result<(), StoreError> {
     let (channel, at) = (place.channel.as_str(), millis(now));
     sqlx::query!(
@@ -52,9 +49,6 @@ impl OwnersChat {
 }
 
 /// Where owners talk with Hob by themselves, the latest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn of_owners(tx: &mut Tx) -> Result<Vec<OwnersChat>, StoreError> {
     let chats = sqlx::query_as!(
         OwnersChat,

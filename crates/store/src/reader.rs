@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use sqlx::{ConnectOptions, SqliteConnection};
 
 use crate::error::StoreError;
-use crate::{BUSY_TIMEOUT, MIGRATIONS, Statement, close, options};
+use crate::unit::UnitOfWork;
+use crate::{BUSY_TIMEOUT, MIGRATIONS, at_one_moment, close, options};
 
 /// A connection that only reads. It takes no lock that the running Hob would notice.
 pub struct Reader {
@@ -50,15 +51,12 @@ impl Reader {
         }
     }
 
-    /// Runs `statement` on the database as it is at one moment.
+    /// Runs `unit` on the database as it is at one moment.
     ///
     /// # Errors
     /// When it fails, or tries to write.
-    pub async fn read<S: Statement>(&mut self, statement: S) -> Result<S::Output, StoreError> {
-        let mut moment = self.connection.begin().await?;
-        let output = statement.run(&mut moment).await?;
-        moment.rollback().await?;
-        Ok(output)
+    pub async fn read<T>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+        Box::pin(at_one_moment(&mut self.connection, unit)).await
     }
 }
 

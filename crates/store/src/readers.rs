@@ -9,7 +9,8 @@ use sqlx::{ConnectOptions, SqliteConnection};
 use tokio::sync::Mutex;
 
 use crate::error::StoreError;
-use crate::{Pace, Statement, close};
+use crate::unit::UnitOfWork;
+use crate::{Pace, close};
 
 /// Connections beside the first.
 const MORE: u32 = 3;
@@ -43,19 +44,19 @@ impl Readers {
     }
 
     /// Runs it on a connection that is free.
-    pub(crate) async fn run<S: Statement>(&self, statement: &S) -> Result<S::Output, StoreError> {
+    pub(crate) async fn run<T>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
         let mut first = match &self.more {
             None => self.first.lock().await,
             Some(pool) => match self.first.try_lock() {
                 Ok(first) => first,
-                Err(_taken) => return statement.run(&mut *pool.acquire().await?).await,
+                Err(_taken) => return Box::pin(unit.begin(&mut *pool.acquire().await?)).await,
             },
         };
         let mut connection = match first.take() {
             Some(connection) => connection,
             None => self.options.connect().await?,
         };
-        let output = statement.run(&mut connection).await?;
+        let output = Box::pin(unit.begin(&mut connection)).await?;
         *first = Some(connection);
         Ok(output)
     }

@@ -92,9 +92,6 @@ pub struct Moment {
 ///
 /// What stands in the stretch is not salient, nor is what one of the conversation's last runs was shown, nor what a guest said, but
 /// to that guest: nobody asked for it, and it would taint the run.
-///
-/// # Errors
-/// When the database fails.
 pub async fn standing(
     tx: &mut Tx,
     scopes: &str,
@@ -185,9 +182,6 @@ pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<
 }
 
 /// Those of `ids` that are in the scopes.
-///
-/// # Errors
-/// When the database fails.
 pub async fn of_scopes(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<i64>, StoreError> {
     let ids = sqlx::query_scalar!(
         r#"SELECT '[' || coalesce(group_concat(m.id), '') || ']' AS "ids!: String"
@@ -220,9 +214,6 @@ pub struct Place {
 struct PlaceRow(i64, i64, i64, i64, i64, Option<usize>, Option<String>);
 
 /// Where those of `ids` stand that are in the scopes, each with the bytes of its stems, or its text where it has none.
-///
-/// # Errors
-/// When the database fails.
 pub async fn places(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<(Place, Words)>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT json_group_array(json_array(m.id, m.episode_id, m.place, e.turns, e.began_at, length(m.stems),
@@ -282,9 +273,6 @@ pub struct TurnRow {
 struct TurnJson(i64, i64, i64, String, Option<i64>, i64, Option<usize>, Option<String>);
 
 /// All turns of these episodes, as far as they are in the scopes, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn turns(tx: &mut Tx, episodes: &str, scopes: &str) -> Result<Vec<TurnRow>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT json_group_array(json_array(m.id, m.episode_id, m.place, m.speaker, m.manner,
@@ -322,9 +310,6 @@ pub struct MeaningRow {
 struct MeaningJson(i64, usize);
 
 /// The vectors of these memories, of what has one.
-///
-/// # Errors
-/// When the database fails.
 pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRow>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT json_group_array(json_array(v.memory_id, length(v.vector))) AS "rows!: String",
@@ -339,9 +324,6 @@ pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRo
 }
 
 /// The signs of the tokens of these memories, of what has them.
-///
-/// # Errors
-/// When the database fails.
 pub async fn token_signs(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRow>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT json_group_array(json_array(t.memory_id, length(t.signs))) AS "rows!: String",
@@ -363,9 +345,6 @@ fn meanings(rows: &str, bytes: Option<Vec<u8>>) -> Result<Vec<MeaningRow>, Store
 }
 
 /// The newest that was said in a scope from `from` until before `until`.
-///
-/// # Errors
-/// When the database fails.
 pub async fn said_between(
     tx: &mut Tx,
     scope: &str,
@@ -411,9 +390,6 @@ pub struct Told {
 }
 
 /// These memories, as far as they are in the scopes.
-///
-/// # Errors
-/// When the database fails.
 pub async fn told(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<Told>, StoreError> {
     let told = sqlx::query_as!(
         Told,
@@ -432,9 +408,6 @@ pub async fn told(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<Told>, Sto
 }
 
 /// Keeps what is derived from a memory's words.
-///
-/// # Errors
-/// When the database fails.
 pub async fn keep_gist(tx: &mut Tx, memory: MemoryId, stems: &[u8], manner: i64) -> Result<(), StoreError> {
     sqlx::query!("UPDATE memories SET stems = $2, manner = $3 WHERE id = $1", memory, stems, manner)
         .execute(&mut *tx)

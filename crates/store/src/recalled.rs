@@ -27,9 +27,6 @@ pub struct NewRecalled {
 }
 
 /// Stores what was recalled for a run. What was forgotten meanwhile leaves its row, and nothing in it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add_all(tx: &mut Tx, run: RunId, all: &[NewRecalled]) -> Result<(), StoreError> {
     if all.is_empty() {
         return Ok(());

@@ -41,9 +41,6 @@ pub struct Words {
 }
 
 /// What was heard in a recording by a process that did not come to take its message in.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find(tx: &mut Tx, which: &Which) -> Result<Option<Words>, StoreError> {
     let Which { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
     let channel = channel.as_str();
@@ -81,9 +78,6 @@ pub struct NewCall<'a> {
 }
 
 /// Records that a recording is about to be heard; gives the call's row. A try before that nobody awaits any more is lost.
-///
-/// # Errors
-/// When the database fails.
 pub async fn ask(tx: &mut Tx, which: &Which, call: NewCall<'_>) -> Result<i64, StoreError> {
     let Which { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
     let (channel, at, old) = (channel.as_str(), millis(call.at), millis(call.at - KEPT));
@@ -134,9 +128,6 @@ pub enum End {
 }
 
 /// Records how an open call came out, and adds it to its speaker's sums.
-///
-/// # Errors
-/// When the database fails.
 pub async fn end(tx: &mut Tx, call: i64, end: &End, at: Timestamp) -> Result<(), StoreError> {
     let (state, words) = match end {
         End::Heard(words) => ("answered", Some(words)),
@@ -179,9 +170,6 @@ pub async fn end(tx: &mut Tx, call: i64, end: &End, at: Timestamp) -> Result<(),
 }
 
 /// A message is taken in, and its words are on record there.
-///
-/// # Errors
-/// When the database fails.
 pub async fn settle(tx: &mut Tx, (conversation, external_id): (&Conversation, &str)) -> Result<(), StoreError> {
     let Conversation { channel, account, chat, .. } = conversation;
     let channel = channel.as_str();
@@ -198,9 +186,6 @@ pub async fn settle(tx: &mut Tx, (conversation, external_id): (&Conversation, &s
 }
 
 /// Closes the calls that another process has left open; gives how many. Only for a store that one process owns alone.
-///
-/// # Errors
-/// When the database fails.
 pub async fn close_lost(tx: &mut Tx, at: Timestamp) -> Result<usize, StoreError> {
     let open = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM recordings WHERE state = 'asked'"#);
     let open = open.fetch_all(&mut *tx).await?;

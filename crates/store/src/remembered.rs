@@ -36,9 +36,6 @@ pub struct MemoryRow {
 }
 
 /// One memory.
-///
-/// # Errors
-/// When the database fails.
 pub async fn memory(tx: &mut Tx, id: MemoryId) -> Result<Option<MemoryRow>, StoreError> {
     let memory = sqlx::query_as!(
         MemoryRow,
@@ -55,9 +52,6 @@ pub async fn memory(tx: &mut Tx, id: MemoryId) -> Result<Option<MemoryRow>, Stor
 }
 
 /// The newest memories of a scope, or the newest pinned ones, newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn newest(tx: &mut Tx, scope: Scope, pinned: bool, limit: i64) -> Result<Vec<MemoryId>, StoreError> {
     let ids = if pinned {
         sqlx::query_scalar!(
@@ -92,9 +86,6 @@ pub struct Counts {
 }
 
 /// How much is remembered in a scope.
-///
-/// # Errors
-/// When the database fails.
 pub async fn counts(tx: &mut Tx, scope: Scope) -> Result<Counts, StoreError> {
     let counts = sqlx::query_as!(
         Counts,
@@ -140,9 +131,6 @@ pub struct KnownRow {
 }
 
 /// One fact.
-///
-/// # Errors
-/// When the database fails.
 pub async fn fact(tx: &mut Tx, id: FactId) -> Result<Option<KnownRow>, StoreError> {
     let fact = sqlx::query_as!(
         KnownRow,
@@ -158,9 +146,6 @@ pub async fn fact(tx: &mut Tx, id: FactId) -> Result<Option<KnownRow>, StoreErro
 }
 
 /// The current facts of a scope, by category and key.
-///
-/// # Errors
-/// When the database fails.
 pub async fn current(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<FactId>, StoreError> {
     let facts = sqlx::query_scalar!(
         r#"SELECT id AS "id!: FactId" FROM facts WHERE scope = $1 AND superseded_at IS NULL
@@ -174,9 +159,6 @@ pub async fn current(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<FactId
 }
 
 /// Everything that was ever held for true under a key of a scope, in whatever category; the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn history(tx: &mut Tx, scope: Scope, key: &str, limit: i64) -> Result<Vec<FactId>, StoreError> {
     let facts = sqlx::query_scalar!(
         r#"SELECT id AS "id!: FactId" FROM facts WHERE scope = $1 AND key = $2 COLLATE NOCASE
@@ -191,9 +173,6 @@ pub async fn history(tx: &mut Tx, scope: Scope, key: &str, limit: i64) -> Result
 }
 
 /// The facts that rest on a message.
-///
-/// # Errors
-/// When the database fails.
 pub async fn resting_on(tx: &mut Tx, message: MessageId) -> Result<Vec<FactId>, StoreError> {
     let facts = sqlx::query_scalar!(r#"SELECT id AS "id!: FactId" FROM facts WHERE message_id = $1"#, message)
         .fetch_all(&mut *tx)
@@ -202,9 +181,6 @@ pub async fn resting_on(tx: &mut Tx, message: MessageId) -> Result<Vec<FactId>, 
 }
 
 /// The facts about a person.
-///
-/// # Errors
-/// When the database fails.
 pub async fn about(tx: &mut Tx, person: PersonId) -> Result<Vec<FactId>, StoreError> {
     let facts = sqlx::query_scalar!(r#"SELECT id AS "id!: FactId" FROM facts WHERE person_id = $1"#, person)
         .fetch_all(&mut *tx)
@@ -213,9 +189,6 @@ pub async fn about(tx: &mut Tx, person: PersonId) -> Result<Vec<FactId>, StoreEr
 }
 
 /// A fact, and the values before it: what goes together. What others told before of what is shared is theirs.
-///
-/// # Errors
-/// When the database fails.
 pub async fn with_history(tx: &mut Tx, fact: FactId) -> Result<Vec<FactId>, StoreError> {
     let facts = sqlx::query_scalar!(
         r#"SELECT b.id AS "id!: FactId" FROM facts f JOIN facts b
@@ -231,54 +204,36 @@ pub async fn with_history(tx: &mut Tx, fact: FactId) -> Result<Vec<FactId>, Stor
 }
 
 /// Takes a fact away. What contradicted it takes its place (`facts_heir`).
-///
-/// # Errors
-/// When the database fails.
 pub async fn delete_fact(tx: &mut Tx, fact: FactId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM facts WHERE id = $1", fact).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Takes a memory away, with its vectors and its entries in the index of words.
-///
-/// # Errors
-/// When the database fails.
 pub async fn delete_memory(tx: &mut Tx, memory: MemoryId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM memories WHERE id = $1", memory).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Takes a person away, with the names they go by.
-///
-/// # Errors
-/// When the database fails.
 pub async fn delete_person(tx: &mut Tx, person: PersonId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM people WHERE id = $1", person).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Pins a memory, or takes the pin out.
-///
-/// # Errors
-/// When the database fails.
 pub async fn pin_memory(tx: &mut Tx, memory: MemoryId, pinned: bool) -> Result<(), StoreError> {
     sqlx::query!("UPDATE memories SET pinned = $1 WHERE id = $2", pinned, memory).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Pins a fact, or takes the pin out.
-///
-/// # Errors
-/// When the database fails.
 pub async fn pin_fact(tx: &mut Tx, fact: FactId, pinned: bool) -> Result<(), StoreError> {
     sqlx::query!("UPDATE facts SET pinned = $1 WHERE id = $2", pinned, fact).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Begins to forget all that a scope holds now.
-///
-/// # Errors
-/// When the database fails.
 pub async fn condemn(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO forgotten_scopes (scope, memories_through, facts_through, people_through)
@@ -294,9 +249,6 @@ pub async fn condemn(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
 }
 
 /// The scopes of which everything is still being forgotten.
-///
-/// # Errors
-/// When the database fails.
 pub async fn condemned(tx: &mut Tx) -> Result<Vec<Scope>, StoreError> {
     let scopes = sqlx::query_scalar!(r#"SELECT scope AS "scope!: Scope" FROM forgotten_scopes ORDER BY scope"#)
         .fetch_all(&mut *tx)
@@ -316,9 +268,6 @@ pub struct Slice {
 }
 
 /// What of such a scope goes next: so many of each at most.
-///
-/// # Errors
-/// When the database fails.
 pub async fn slice(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Slice, StoreError> {
     let memories = sqlx::query_scalar!(
         r#"SELECT m.id AS "id!: MemoryId" FROM forgotten_scopes s JOIN memories m ON m.scope = s.scope
@@ -348,9 +297,6 @@ pub async fn slice(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Slice, Store
 }
 
 /// All of it is gone: also the stretches of talk in which nothing is left.
-///
-/// # Errors
-/// When the database fails.
 pub async fn absolve(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
     sqlx::query!(
         "DELETE FROM episodes WHERE scope = $1 AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.episode_id = episodes.id)",
@@ -370,9 +316,6 @@ pub async fn absolve(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
 
 /// All scopes in which something is remembered: read by jumping from one to the next, as there are few of them in
 /// indexes of a million rows.
-///
-/// # Errors
-/// When the database fails.
 pub async fn scopes(tx: &mut Tx) -> Result<Vec<Scope>, StoreError> {
     let scopes = sqlx::query_scalar!(
         r#"WITH RECURSIVE
@@ -402,9 +345,6 @@ pub async fn scopes(tx: &mut Tx) -> Result<Vec<Scope>, StoreError> {
 }
 
 /// The newest embedding model, and how many vectors it has made.
-///
-/// # Errors
-/// When the database fails.
 pub async fn embedding(tx: &mut Tx) -> Result<Option<(String, i64)>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT name, (SELECT count(*) FROM vectors v WHERE v.model_id = m.id) AS "vectors!: i64"
@@ -416,9 +356,6 @@ pub async fn embedding(tx: &mut Tx) -> Result<Option<(String, i64)>, StoreError>
 }
 
 /// When the first and the last thing was said that is remembered, in the order in which they came to be.
-///
-/// # Errors
-/// When the database fails.
 pub async fn span(tx: &mut Tx) -> Result<(Option<i64>, Option<i64>), StoreError> {
     let row = sqlx::query!(
         r#"SELECT (SELECT at FROM memories WHERE id > 0 ORDER BY id LIMIT 1) AS "oldest: i64",

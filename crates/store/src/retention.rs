@@ -21,18 +21,12 @@ pub struct Candidate {
 }
 
 /// The newest memory's row.
-///
-/// # Errors
-/// When the database fails.
 pub async fn last(tx: &mut Tx) -> Result<Option<MemoryId>, StoreError> {
     let last = sqlx::query_scalar!(r#"SELECT max(id) AS "id: MemoryId" FROM memories"#).fetch_one(&mut *tx).await?;
     Ok(last)
 }
 
 /// What nobody has pinned, from before `before`, in the rows after one and through another.
-///
-/// # Errors
-/// When the database fails.
 pub async fn slice(
     tx: &mut Tx,
     (after, through): (MemoryId, MemoryId),
@@ -54,9 +48,6 @@ pub async fn slice(
 /// Removes a memory, with its vectors and words, unless it was pinned or of use since it was looked at. Gives whose it was.
 ///
 /// What was said stays in the history.
-///
-/// # Errors
-/// When the database fails.
 pub async fn remove(tx: &mut Tx, seen: &Candidate) -> Result<Option<Scope>, StoreError> {
     let gone = sqlx::query!(
         r#"DELETE FROM memories WHERE id = $1 AND pinned = 0 AND used_at IS $2
@@ -74,9 +65,6 @@ pub async fn remove(tx: &mut Tx, seen: &Candidate) -> Result<Option<Scope>, Stor
 }
 
 /// Removes an episode in which nothing is left.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_empty(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreError> {
     sqlx::query!(
         "DELETE FROM episodes WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM memories WHERE episode_id = $1)",

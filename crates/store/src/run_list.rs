@@ -1,9 +1,9 @@
-//! Runs as the page lists them. First comes which are looked at, newest first, by an index; then what of those is wanted.
+//! Runs as `hob runs` and the page list them. First comes which are looked at, newest first, by an index; then what of those is wanted.
 //!
 //! Never: a look through all runs. Whoever wants what is rare looks again from where the last look ended.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sessions};
 use hob_core::domain::ids::{RunId, SessionId};
 
 /// A run in the list.
@@ -23,7 +23,7 @@ pub struct Entry {
     pub created_at: i64,
     /// When it was over.
     pub ended_at: Option<i64>,
-    /// The message's first words.
+    /// The message.
     pub text: String,
     /// Replies of its models.
     pub cycles: i64,
@@ -37,19 +37,34 @@ pub struct Entry {
     pub end: Option<String>,
 }
 
-/// What is wanted of the runs that are looked at.
+/// So many are looked at in one step, and so many steps are made for one part of the list: what is rare is found by looking again.
+const STEP: i64 = 500;
+const STEPS_MAX: u32 = 10;
+
+/// Which runs are wanted; a field that is none narrows nothing down.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct Filter {
+    /// Of the conversation with this published name.
+    pub session: Option<String>,
     /// Of this platform.
     pub channel: Option<String>,
-    /// In one of these states, as a JSON list.
-    pub states: Option<String>,
+    /// In one of these states.
+    pub states: Option<Vec<String>>,
     /// That cost so much, in nano-dollars.
     pub cost_min: Option<i64>,
     /// That took so long, in milliseconds.
     pub took_min: Option<i64>,
-    /// Now, for those that are not over.
+    /// Now, for those that are not over, in Unix milliseconds.
     pub now: i64,
+}
+
+/// A part of the list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The newest first. There may be fewer than wanted, and more below `next`.
+    pub runs: Vec<Entry>,
+    /// Where to go on; none: that is all.
+    pub next: Option<i64>,
 }
 
 /// Which runs are looked at: so many below this one.
@@ -61,11 +76,58 @@ pub struct Below {
     pub limit: i64,
 }
 
+/// The runs that are wanted, newest first; none: there is no such conversation.
+pub async fn list(tx: &mut Tx, filter: &Filter, below: Below) -> Result<Option<Part>, StoreError> {
+    let session = match &filter.session {
+        None => None,
+        Some(key) => match sessions::find_by_key(tx, key).await? {
+            Some(session) => Some(session.id),
+            None => return Ok(None),
+        },
+    };
+    let mut runs: Vec<Entry> = Vec::new();
+    let mut before = below.before;
+    for _ in 0..STEPS_MAX {
+        let step = candidates(tx, session, filter.states.as_deref(), Below { before, limit: STEP }).await?;
+        let room = below.limit - i64::try_from(runs.len()).unwrap_or(below.limit);
+        runs.extend(pick(tx, &step, filter, room).await?);
+        let is_full = i64::try_from(runs.len()).is_ok_and(|count| count >= below.limit);
+        let is_all = i64::try_from(step.len()).is_ok_and(|count| count < STEP);
+        match (is_full, step.last()) {
+            (true, _) => return Ok(Some(Part { next: runs.last().map(|last| last.id.0), runs })),
+            (false, Some(last)) if !is_all => before = last.0,
+            (false, _) => return Ok(Some(Part { runs, next: None })),
+        }
+    }
+    Ok(Some(Part { runs, next: Some(before) }))
+}
+
+/// One run, as the list has it.
+pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<Entry>, StoreError> {
+    Ok(pick(tx, &[run], &Filter::default(), 1).await?.pop())
+}
+
+/// Those that come next, by the index that leaves out the most.
+async fn candidates(
+    tx: &mut Tx,
+    session: Option<SessionId>,
+    states: Option<&[String]>,
+    below: Below,
+) -> Result<Vec<RunId>, StoreError> {
+    match (session, states) {
+        (_, Some([])) => Ok(Vec::new()),
+        (Some(session), _) => of_session(tx, session, below).await,
+        (None, Some([state])) => match state.as_str() {
+            "queued" | "running" | "waiting" => open(tx, below).await,
+            "completed" => newest(tx, below).await,
+            rare => ended_so(tx, rare, below).await,
+        },
+        (None, _) => newest(tx, below).await,
+    }
+}
+
 /// The newest of all.
-///
-/// # Errors
-/// When the database fails.
-pub async fn newest(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
+async fn newest(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs WHERE id < $1 ORDER BY id DESC LIMIT $2"#,
         below.before,
@@ -75,10 +137,7 @@ pub async fn newest(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError>
 }
 
 /// The newest that are not over.
-///
-/// # Errors
-/// When the database fails.
-pub async fn open(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
+async fn open(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_lane
            WHERE state IN ('queued', 'running', 'waiting') AND id < $1 ORDER BY id DESC LIMIT $2"#,
@@ -89,10 +148,7 @@ pub async fn open(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
 }
 
 /// The newest that ended in one way, which is not the usual one.
-///
-/// # Errors
-/// When the database fails.
-pub async fn ended_so(tx: &mut Tx, state: &str, below: Below) -> Result<Vec<RunId>, StoreError> {
+async fn ended_so(tx: &mut Tx, state: &str, below: Below) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_ended_so
            WHERE state IN ('cancelled', 'failed', 'withdrawn', 'joined') AND state = $1 AND id < $2
@@ -105,10 +161,7 @@ pub async fn ended_so(tx: &mut Tx, state: &str, below: Below) -> Result<Vec<RunI
 }
 
 /// The newest of one conversation.
-///
-/// # Errors
-/// When the database fails.
-pub async fn of_session(tx: &mut Tx, session: SessionId, below: Below) -> Result<Vec<RunId>, StoreError> {
+async fn of_session(tx: &mut Tx, session: SessionId, below: Below) -> Result<Vec<RunId>, StoreError> {
     // One index for each group of states: one over all of them could be taken for the lanes' own look at a session.
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM (
@@ -129,17 +182,16 @@ pub async fn of_session(tx: &mut Tx, session: SessionId, below: Below) -> Result
 }
 
 /// What of these runs is wanted, newest first; at most so many.
-///
-/// # Errors
-/// When the database fails.
-pub async fn pick(tx: &mut Tx, runs: &[RunId], wish: &Wish, limit: i64) -> Result<Vec<Entry>, StoreError> {
-    let runs = serde_json::to_string(runs).map_err(|error| StoreError::Database(error.to_string()))?;
-    let Wish { channel, states, cost_min, took_min, now } = wish;
+async fn pick(tx: &mut Tx, runs: &[RunId], filter: &Filter, limit: i64) -> Result<Vec<Entry>, StoreError> {
+    let encoded = |error: serde_json::Error| StoreError::Database(error.to_string());
+    let runs = serde_json::to_string(runs).map_err(encoded)?;
+    let Filter { channel, states, cost_min, took_min, now, .. } = filter;
+    let states = states.as_ref().map(serde_json::to_string).transpose().map_err(encoded)?;
     let found = sqlx::query_as!(
         Entry,
         r#"SELECT r.id AS "id!: RunId", s.key AS session, s.channel, u.name AS who,
                   CASE WHEN r.parked_why IS NULL THEN r.state ELSE 'parked' END AS "state!: String", r.created_at, r.ended_at,
-             substr(i.text, 1, 300) AS "text!: String",
+             i.text,
              (SELECT count(*) FROM model_calls c WHERE c.run_id = r.id AND c.state = 'answered') AS "cycles!: i64",
              (SELECT coalesce(sum(c.input_tokens + c.output_tokens), 0) FROM model_calls c
               WHERE c.run_id = r.id) AS "tokens!: i64",

@@ -60,9 +60,6 @@ pub struct NewRun<'a> {
 }
 
 /// Puts a message's run into its lane.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, new: &NewRun<'_>, now: Timestamp) -> Result<RunId, StoreError> {
     let (now, owner) = (millis(now), new.lease.map(|lease| lease.owner.as_str()));
     let (state, until) = (if owner.is_some() { RUNNING } else { "queued" }, new.lease.map(|lease| millis(lease.until)));
@@ -85,18 +82,12 @@ pub async fn add(tx: &mut Tx, new: &NewRun<'_>, now: Timestamp) -> Result<RunId,
 }
 
 /// Allows a queued run's message to join the running run at a safe boundary.
-///
-/// # Errors
-/// When the database fails.
 pub async fn allow_joining(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE runs SET may_join = 1 WHERE id = $1 AND state = 'queued'", run).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// The session's queue, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRun>, StoreError> {
     let runs = sqlx::query_as!(
         QueuedRun,
@@ -111,9 +102,6 @@ pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRu
 }
 
 /// The runs that wait, in whatever lane, at most so many.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_waiting(tx: &mut Tx, most: i64) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_queue WHERE state = 'queued' LIMIT $1"#,
@@ -125,9 +113,6 @@ pub async fn list_waiting(tx: &mut Tx, most: i64) -> Result<Vec<RunId>, StoreErr
 }
 
 /// How many runs wait in the session's lane.
-///
-/// # Errors
-/// When the database fails.
 pub async fn count_queued(tx: &mut Tx, session: SessionId) -> Result<i64, StoreError> {
     let count = sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM runs WHERE session_id = $1 AND state = 'queued' AND parked_why IS NULL"#,
@@ -139,9 +124,6 @@ pub async fn count_queued(tx: &mut Tx, session: SessionId) -> Result<i64, StoreE
 }
 
 /// The queued runs whose messages may join a running one, of one user, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_joinable(tx: &mut Tx, session: SessionId, user: UserId) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs
@@ -156,9 +138,6 @@ pub async fn list_joinable(tx: &mut Tx, session: SessionId, user: UserId) -> Res
 }
 
 /// The run that has the session's lane.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find_active(tx: &mut Tx, session: SessionId) -> Result<Option<ActiveRun>, StoreError> {
     let run = sqlx::query_as!(
         ActiveRun,
@@ -189,9 +168,6 @@ pub struct Lease {
 /// A running run that nobody drives comes first, then a waiting one that was signalled, then the next in the queue; while
 /// the conversation (an agent's: the one that it works for) or the house is paused, none of the queue.
 /// Whoever claims drives no run of this session: one that counts as theirs could not be given back.
-///
-/// # Errors
-/// When the database fails.
 pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Option<Claimable>, StoreError> {
     let (now, until) = (millis(lease.now), millis(lease.until));
     let claimed = sqlx::query_as!(
@@ -233,9 +209,6 @@ pub struct Claimable {
 }
 
 /// Lets go of a run that this process no longer drives; its state stays.
-///
-/// # Errors
-/// When the database fails.
 pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE id = $1 AND lease_owner = $2",
@@ -248,9 +221,6 @@ pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreEr
 }
 
 /// Writes the state that the fold has reached. Only a running run keeps its lease.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, waits_until = NULL, parked_why = NULL, edition = coalesce($5, edition),
@@ -272,9 +242,6 @@ pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<
 /// it that were not taken.
 ///
 /// Only a running run keeps its lease.
-///
-/// # Errors
-/// When the database fails.
 pub async fn advance(
     tx: &mut Tx,
     run: RunId,
@@ -371,9 +338,6 @@ pub enum Waits {
 }
 
 /// A question that is not open for ever stays open until then at least.
-///
-/// # Errors
-/// When the database fails.
 pub async fn wait_at_least(tx: &mut Tx, run: RunId, until: Timestamp) -> Result<(), StoreError> {
     let until = millis(until);
     // Of nothing and a time this is nothing.
@@ -384,9 +348,6 @@ pub async fn wait_at_least(tx: &mut Tx, run: RunId, until: Timestamp) -> Result<
 }
 
 /// Prolongs every lease of a process.
-///
-/// # Errors
-/// When the database fails.
 pub async fn heartbeat(tx: &mut Tx, lease: &Lease) -> Result<u64, StoreError> {
     let until = millis(lease.until);
     let done = sqlx::query!(
@@ -401,9 +362,6 @@ pub async fn heartbeat(tx: &mut Tx, lease: &Lease) -> Result<u64, StoreError> {
 }
 
 /// Voids the leases of every other process. Only for a store that one process owns alone.
-///
-/// # Errors
-/// When the database fails.
 pub async fn void_leases(tx: &mut Tx, owner: &str) -> Result<u64, StoreError> {
     let done = sqlx::query!(
         "UPDATE runs INDEXED BY runs_one_active SET lease_owner = NULL, lease_until = NULL

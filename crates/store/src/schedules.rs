@@ -99,9 +99,6 @@ impl ScheduleRow {
 }
 
 /// Stores one; the same call's, or the config's of the same name, is not stored twice.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<ScheduleId, StoreError> {
     let (run, call) = new.call.clone().unzip();
     if let (Some(run), Some(call)) = (run, &call)
@@ -144,9 +141,6 @@ pub async fn add(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<Sched
 }
 
 /// The one that a call made.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find_by_call(tx: &mut Tx, run: RunId, call: &CallId) -> Result<Option<ScheduleId>, StoreError> {
     let call = call.0.as_str();
     let id = sqlx::query_scalar!(
@@ -160,9 +154,6 @@ pub async fn find_by_call(tx: &mut Tx, run: RunId, call: &CallId) -> Result<Opti
 }
 
 /// The schedule with this id, be it removed.
-///
-/// # Errors
-/// When the database fails.
 pub async fn lookup(tx: &mut Tx, id: ScheduleId) -> Result<Option<ScheduleRow>, StoreError> {
     let row = sqlx::query_as!(
         ScheduleRow,
@@ -178,9 +169,6 @@ pub async fn lookup(tx: &mut Tx, id: ScheduleId) -> Result<Option<ScheduleRow>, 
 }
 
 /// Those of a person, or of everybody, that are not removed, in the order in which they were made.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, user: Option<UserId>, limit: i64) -> Result<Vec<ScheduleRow>, StoreError> {
     let rows = sqlx::query_as!(
         ScheduleRow,
@@ -199,9 +187,6 @@ pub async fn list(tx: &mut Tx, user: Option<UserId>, limit: i64) -> Result<Vec<S
 }
 
 /// How many a person has that are not over.
-///
-/// # Errors
-/// When the database fails.
 pub async fn count(tx: &mut Tx, user: UserId) -> Result<i64, StoreError> {
     let count = sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM schedules WHERE user_id = $1 AND state IN ('active', 'paused')"#,
@@ -213,9 +198,6 @@ pub async fn count(tx: &mut Tx, user: UserId) -> Result<i64, StoreError> {
 }
 
 /// Those that stand in the config, by name.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_named(tx: &mut Tx) -> Result<Vec<(ScheduleId, String)>, StoreError> {
     let rows = sqlx::query!(
         r#"SELECT id AS "id!: ScheduleId", name AS "name!: String" FROM schedules
@@ -227,9 +209,6 @@ pub async fn list_named(tx: &mut Tx) -> Result<Vec<(ScheduleId, String)>, StoreE
 }
 
 /// When the next is due that speaks on one of these platforms (JSON), in Unix milliseconds; none: nothing is.
-///
-/// # Errors
-/// When the database fails.
 pub async fn next_due(tx: &mut Tx, platforms: &str) -> Result<Option<i64>, StoreError> {
     let by_rule = sqlx::query_scalar!(
         r#"SELECT next_at AS "next!: i64" FROM schedules
@@ -250,9 +229,6 @@ pub async fn next_due(tx: &mut Tx, platforms: &str) -> Result<Option<i64>, Store
 }
 
 /// When the next ones come, by their rules, in Unix milliseconds.
-///
-/// # Errors
-/// When the database fails.
 pub async fn next_times(tx: &mut Tx, limit: i64) -> Result<Vec<i64>, StoreError> {
     let times = sqlx::query_scalar!(
         r#"SELECT next_at AS "next!: i64" FROM schedules WHERE state = 'active' AND next_at IS NOT NULL
@@ -265,9 +241,6 @@ pub async fn next_times(tx: &mut Tx, limit: i64) -> Result<Vec<i64>, StoreError>
 }
 
 /// Those of these platforms (JSON) that are due, the longest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_due(tx: &mut Tx, platforms: &str, now: Timestamp, limit: i64) -> Result<Vec<ScheduleId>, StoreError> {
     let now = millis(now);
     let asked = sqlx::query_scalar!(
@@ -293,9 +266,6 @@ pub async fn list_due(tx: &mut Tx, platforms: &str, now: Timestamp, limit: i64) 
 }
 
 /// Those of whose pause nobody was told.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_untold(tx: &mut Tx) -> Result<Vec<ScheduleId>, StoreError> {
     let ids = sqlx::query_scalar!(r#"SELECT id AS "id!: ScheduleId" FROM schedules WHERE untold = 1 ORDER BY id"#)
         .fetch_all(&mut *tx)
@@ -304,18 +274,12 @@ pub async fn list_untold(tx: &mut Tx) -> Result<Vec<ScheduleId>, StoreError> {
 }
 
 /// Its people are told.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_told(tx: &mut Tx, id: ScheduleId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE schedules SET untold = 0 WHERE id = $1", id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Sets when it is due next; none: it is done.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_next(tx: &mut Tx, id: ScheduleId, next: Option<Timestamp>) -> Result<(), StoreError> {
     let next = next.map(millis);
     sqlx::query!(
@@ -330,9 +294,6 @@ pub async fn set_next(tx: &mut Tx, id: ScheduleId, next: Option<Timestamp>) -> R
 }
 
 /// It is to be run once more at once, or that is done with.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_asked(tx: &mut Tx, id: ScheduleId, at: Option<Timestamp>) -> Result<(), StoreError> {
     let at = at.map(millis);
     sqlx::query!("UPDATE schedules SET asked_at = $1 WHERE id = $2", at, id).execute(&mut *tx).await?;
@@ -340,9 +301,6 @@ pub async fn set_asked(tx: &mut Tx, id: ScheduleId, at: Option<Timestamp>) -> Re
 }
 
 /// Pauses it; `untold` if its people have to be told.
-///
-/// # Errors
-/// When the database fails.
 pub async fn pause(tx: &mut Tx, id: ScheduleId, why: &str, untold: bool) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE schedules SET state = 'paused', why = $1, untold = $2, asked_at = NULL WHERE id = $3 AND state = 'active'",
@@ -356,9 +314,6 @@ pub async fn pause(tx: &mut Tx, id: ScheduleId, why: &str, untold: bool) -> Resu
 }
 
 /// Lets it go on, from `next`, as if nothing had failed.
-///
-/// # Errors
-/// When the database fails.
 pub async fn resume(tx: &mut Tx, id: ScheduleId, next: Timestamp) -> Result<(), StoreError> {
     let next = millis(next);
     sqlx::query!(
@@ -373,9 +328,6 @@ pub async fn resume(tx: &mut Tx, id: ScheduleId, next: Timestamp) -> Result<(), 
 }
 
 /// Takes it away, with its words; what came of it stays.
-///
-/// # Errors
-/// When the database fails.
 pub async fn remove(tx: &mut Tx, id: ScheduleId) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE schedules SET state = 'removed', why = NULL, untold = 0, next_at = NULL, asked_at = NULL, task = '', asked = ''
@@ -388,9 +340,6 @@ pub async fn remove(tx: &mut Tx, id: ScheduleId) -> Result<(), StoreError> {
 }
 
 /// Changes one of the config's to what the file says now.
-///
-/// # Errors
-/// When the database fails.
 pub async fn replace(tx: &mut Tx, id: ScheduleId, new: &NewSchedule) -> Result<(), StoreError> {
     let (channel, place) = (new.conversation.channel.as_str(), &new.conversation);
     let next = new.timing.next.map(millis);
@@ -419,18 +368,12 @@ pub async fn replace(tx: &mut Tx, id: ScheduleId, new: &NewSchedule) -> Result<(
 }
 
 /// A run that waits for the lane lets people's messages go before it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn let_people_pass(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE runs SET yields = 1 WHERE id = $1", run).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Takes the words out of what this run has had scheduled, where nothing more will come of it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn blank_done(tx: &mut Tx, run: RunId, word: &str) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE schedules SET task = $1, asked = '' WHERE run_id = $2 AND state IN ('done', 'removed')",

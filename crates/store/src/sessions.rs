@@ -32,9 +32,6 @@ pub struct Session {
 }
 
 /// The session with this key; a new one is made.
-///
-/// # Errors
-/// When the database fails.
 pub async fn ensure(tx: &mut Tx, key: &str, channel: ChannelKind, now: Timestamp) -> Result<Session, StoreError> {
     if let Some(session) = find_by_key(tx, key).await? {
         return Ok(session);
@@ -54,9 +51,6 @@ pub async fn ensure(tx: &mut Tx, key: &str, channel: ChannelKind, now: Timestamp
 }
 
 /// The conversation goes on under another key; false: there is none, or one is there already.
-///
-/// # Errors
-/// When the database fails.
 pub async fn rename(tx: &mut Tx, key: &str, new: &str) -> Result<bool, StoreError> {
     let renamed = sqlx::query!(
         "UPDATE sessions SET key = $2 WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE key = $2)",
@@ -69,9 +63,6 @@ pub async fn rename(tx: &mut Tx, key: &str, new: &str) -> Result<bool, StoreErro
 }
 
 /// The session with this key.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find_by_key(tx: &mut Tx, key: &str) -> Result<Option<Session>, StoreError> {
     let session = sqlx::query_as!(
         Session,
@@ -85,9 +76,6 @@ pub async fn find_by_key(tx: &mut Tx, key: &str) -> Result<Option<Session>, Stor
 }
 
 /// The session with this id.
-///
-/// # Errors
-/// When the database fails.
 pub async fn lookup(tx: &mut Tx, id: SessionId) -> Result<Option<Session>, StoreError> {
     let session = sqlx::query_as!(
         Session,
@@ -101,45 +89,30 @@ pub async fn lookup(tx: &mut Tx, id: SessionId) -> Result<Option<Session>, Store
 }
 
 /// Sets or clears the model chosen for a session.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_model(tx: &mut Tx, id: SessionId, model: Option<&str>) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET model = $1 WHERE id = $2", model, id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Sets or clears the persona chosen for a session.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_persona(tx: &mut Tx, id: SessionId, persona: Option<&str>) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET persona = $1 WHERE id = $2", persona, id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Notes the server or workspace that a session is on.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_server(tx: &mut Tx, id: SessionId, server: &str) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET server = $1 WHERE id = $2", server, id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Sets what happens to messages during a run.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_queue_mode(tx: &mut Tx, id: SessionId, mode: &str) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET queue_mode = $1 WHERE id = $2", mode, id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Lets the context begin afresh: what was said stays stored and can be recalled.
-///
-/// # Errors
-/// When the database fails.
 pub async fn start_afresh(tx: &mut Tx, id: SessionId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET context_from = last_ordinal, run_journal = NULL WHERE id = $1", id)
         .execute(&mut *tx)
@@ -148,18 +121,12 @@ pub async fn start_afresh(tx: &mut Tx, id: SessionId) -> Result<(), StoreError> 
 }
 
 /// What the last run noted, as JSON, if it did not come to its end (row B12).
-///
-/// # Errors
-/// When the database fails.
 pub async fn run_journal(tx: &mut Tx, id: SessionId) -> Result<Option<String>, StoreError> {
     let row = sqlx::query!("SELECT run_journal FROM sessions WHERE id = $1", id).fetch_optional(&mut *tx).await?;
     Ok(row.and_then(|row| row.run_journal))
 }
 
 /// Keeps what a run noted that knew the conversation up to `through`; not if it has begun afresh since.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_run_journal(tx: &mut Tx, id: SessionId, journal: &str, through: i64) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET run_journal = $1 WHERE id = $2 AND context_from <= $3", journal, id, through)
         .execute(&mut *tx)
@@ -168,18 +135,12 @@ pub async fn set_run_journal(tx: &mut Tx, id: SessionId, journal: &str, through:
 }
 
 /// Drops what was kept: the task has come to its end.
-///
-/// # Errors
-/// When the database fails.
 pub async fn clear_run_journal(tx: &mut Tx, id: SessionId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET run_journal = NULL WHERE id = $1", id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Records what the chat was told about which model stands in for which, as JSON; none: the right one answers.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_stand_in(tx: &mut Tx, id: SessionId, model: Option<&str>) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET stand_in = $1 WHERE id = $2", model, id).execute(&mut *tx).await?;
     Ok(())
@@ -197,9 +158,6 @@ pub struct Pause {
 }
 
 /// Who paused the conversation; none: nobody.
-///
-/// # Errors
-/// When the database fails.
 pub async fn paused_by(tx: &mut Tx, id: SessionId) -> Result<Option<Pause>, StoreError> {
     let pause = sqlx::query_as!(
         Pause,
@@ -212,27 +170,18 @@ pub async fn paused_by(tx: &mut Tx, id: SessionId) -> Result<Option<Pause>, Stor
 }
 
 /// Pauses the conversation, or lets it go on.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_paused_by(tx: &mut Tx, id: SessionId, by: Option<UserId>) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET paused_by = $1 WHERE id = $2", by, id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Its runs ask and answer in another session.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_speaks_in(tx: &mut Tx, id: SessionId, other: SessionId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET speaks_in = $1 WHERE id = $2", other, id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// A session's published name.
-///
-/// # Errors
-/// When the database fails.
 pub async fn key(tx: &mut Tx, id: SessionId) -> Result<Option<String>, StoreError> {
     let key = sqlx::query_scalar!("SELECT key FROM sessions WHERE id = $1", id).fetch_optional(&mut *tx).await?;
     Ok(key)

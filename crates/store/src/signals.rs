@@ -16,9 +16,6 @@ pub struct SignalRow {
 }
 
 /// Leaves a word for a run.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, run: RunId, body: &str, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!("INSERT INTO signals (run_id, body, created_at) VALUES ($1, $2, $3)", run, body, now)
@@ -28,9 +25,6 @@ pub async fn add(tx: &mut Tx, run: RunId, body: &str, now: Timestamp) -> Result<
 }
 
 /// Takes the words for a run, oldest first, in the transaction that records what they led to.
-///
-/// # Errors
-/// When the database fails.
 pub async fn take(tx: &mut Tx, run: RunId) -> Result<Vec<SignalRow>, StoreError> {
     let signals = sqlx::query_as!(
         SignalRow,

@@ -44,9 +44,6 @@ pub struct OfferRow {
 }
 
 /// All records, by name.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx) -> Result<Vec<SkillRow>, StoreError> {
     let rows = sqlx::query_as!(
         SkillRow,
@@ -58,9 +55,6 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<SkillRow>, StoreError> {
 }
 
 /// Records what holds of a skill now; a record that is there is overwritten.
-///
-/// # Errors
-/// When the database fails.
 pub async fn put(tx: &mut Tx, row: &SkillRow, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
@@ -81,18 +75,12 @@ pub async fn put(tx: &mut Tx, row: &SkillRow, now: Timestamp) -> Result<(), Stor
 }
 
 /// Takes a record away.
-///
-/// # Errors
-/// When the database fails.
 pub async fn remove(tx: &mut Tx, name: &str) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM skills WHERE name = $1", name).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// The calls of a run.
-///
-/// # Errors
-/// When the database fails.
 pub async fn calls(tx: &mut Tx, run: RunId) -> Result<Vec<CallRow>, StoreError> {
     let rows = sqlx::query_as!(
         CallRow,
@@ -106,9 +94,6 @@ pub async fn calls(tx: &mut Tx, run: RunId) -> Result<Vec<CallRow>, StoreError> 
 }
 
 /// Notes that a run did this. Noted twice, it counts once.
-///
-/// # Errors
-/// When the database fails.
 pub async fn note(tx: &mut Tx, run: RunId, (user, print): (UserId, &str), now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
@@ -125,9 +110,6 @@ pub async fn note(tx: &mut Tx, run: RunId, (user, print): (UserId, &str), now: T
 }
 
 /// The runs of this person that did this since then, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn alike(
     tx: &mut Tx,
     (user, print): (UserId, &str),
@@ -148,9 +130,6 @@ pub async fn alike(
 }
 
 /// Offers it to this person; false if that was done before.
-///
-/// # Errors
-/// When the database fails.
 pub async fn offer(tx: &mut Tx, (user, print): (UserId, &str), now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
     let done = sqlx::query!(
@@ -166,9 +145,6 @@ pub async fn offer(tx: &mut Tx, (user, print): (UserId, &str), now: Timestamp) -
 }
 
 /// The newest offer that was not taken up; with `user`, of that person's.
-///
-/// # Errors
-/// When the database fails.
 pub async fn open_offer(tx: &mut Tx, user: Option<UserId>) -> Result<Option<OfferRow>, StoreError> {
     let row = sqlx::query_as!(
         OfferRow,
@@ -182,9 +158,6 @@ pub async fn open_offer(tx: &mut Tx, user: Option<UserId>) -> Result<Option<Offe
 }
 
 /// It was taken up.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drafted(tx: &mut Tx, offer: &OfferRow, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(

@@ -45,9 +45,6 @@ pub struct Payer<'a> {
 }
 
 /// Adds to the sums of the quarter that `at` is in.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, (at, payer): (i64, Payer<'_>), model: &str, spent: &Spent) -> Result<(), StoreError> {
     let quarter = quarter(at);
     let (user, persona) = (payer.user, payer.persona.unwrap_or_default());
@@ -83,9 +80,6 @@ pub async fn add(tx: &mut Tx, (at, payer): (i64, Payer<'_>), model: &str, spent:
 }
 
 /// What was spent since the quarter that `since` is in, by one person or by all.
-///
-/// # Errors
-/// When the database fails.
 pub async fn since(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Spent, StoreError> {
     let quarter = quarter(since);
     let spent = sqlx::query_as!(
@@ -120,9 +114,6 @@ pub struct Line {
 }
 
 /// The bill by model, the dearest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Vec<Line>, StoreError> {
     let quarter = quarter(since);
     let lines = sqlx::query_as!(
@@ -140,9 +131,6 @@ pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<V
 }
 
 /// The bill by person, the dearest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn by_user(tx: &mut Tx, since: i64) -> Result<Vec<Line>, StoreError> {
     let quarter = quarter(since);
     let lines = sqlx::query_as!(
@@ -159,9 +147,6 @@ pub async fn by_user(tx: &mut Tx, since: i64) -> Result<Vec<Line>, StoreError> {
 }
 
 /// Notes that a budget's state was told in a period; false if it was noted before.
-///
-/// # Errors
-/// When the database fails.
 pub async fn note_once(tx: &mut Tx, scope: &str, period: i64) -> Result<bool, StoreError> {
     let noted =
         sqlx::query!("INSERT INTO budget_notes (scope, period) VALUES ($1, $2) ON CONFLICT DO NOTHING", scope, period)
@@ -199,9 +184,6 @@ pub struct Share {
 }
 
 /// What was spent in each of these stretches, from one moment (Unix milliseconds) up to the next.
-///
-/// # Errors
-/// When the database fails.
 pub async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<Share>, StoreError> {
     let quarters: Vec<[i64; 2]> =
         moments.windows(2).filter_map(|pair| Some([quarter(*pair.first()?), quarter(*pair.get(1)?)])).collect();

@@ -31,9 +31,6 @@ pub struct Made {
 }
 
 /// Puts a summary in the place of the one before; not where the conversation was begun afresh while it was made.
-///
-/// # Errors
-/// When the database fails.
 pub async fn put(tx: &mut Tx, made: &Made, summary: &Summary) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO summaries (session_id, user_id, through, text, run_id, made_at, taint)
@@ -56,9 +53,6 @@ pub async fn put(tx: &mut Tx, made: &Made, summary: &Summary) -> Result<(), Stor
 }
 
 /// Forgets everybody's summary of a conversation.
-///
-/// # Errors
-/// When the database fails.
 pub async fn forget(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM summaries WHERE session_id = $1", session).execute(&mut *tx).await?;
     Ok(())

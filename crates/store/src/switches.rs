@@ -7,9 +7,6 @@ use crate::{Tx, millis};
 use hob_core::domain::ids::UserId;
 
 /// Who turned the emergency stop on, by name; none: it is off.
-///
-/// # Errors
-/// When the database fails.
 pub async fn paused_by(tx: &mut Tx) -> Result<Option<String>, StoreError> {
     let name =
         sqlx::query_scalar!("SELECT u.name FROM switches w JOIN users u ON u.id = w.set_by WHERE w.name = 'paused'")
@@ -19,9 +16,6 @@ pub async fn paused_by(tx: &mut Tx) -> Result<Option<String>, StoreError> {
 }
 
 /// Turns the emergency stop on; on already, it stays as it is.
-///
-/// # Errors
-/// When the database fails.
 pub async fn pause(tx: &mut Tx, by: UserId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
@@ -35,9 +29,6 @@ pub async fn pause(tx: &mut Tx, by: UserId, now: Timestamp) -> Result<(), StoreE
 }
 
 /// Turns it off.
-///
-/// # Errors
-/// When the database fails.
 pub async fn resume(tx: &mut Tx) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM switches WHERE name = 'paused'").execute(&mut *tx).await?;
     Ok(())

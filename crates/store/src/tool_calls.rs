@@ -24,9 +24,6 @@ pub struct Started<'a> {
 }
 
 /// Records that a call is about to be run, for the first time or again.
-///
-/// # Errors
-/// When the database fails.
 pub async fn start(tx: &mut Tx, started: &Started<'_>) -> Result<(), StoreError> {
     let call = started.call.0.as_str();
     sqlx::query!(
@@ -47,9 +44,6 @@ pub async fn start(tx: &mut Tx, started: &Started<'_>) -> Result<(), StoreError>
 }
 
 /// Records what came of a call, unless that is recorded already.
-///
-/// # Errors
-/// When the database fails.
 pub async fn finish(tx: &mut Tx, run: RunId, call: &CallId, result: (&str, bool), at: i64) -> Result<(), StoreError> {
     let (call, (text, is_error)) = (call.0.as_str(), result);
     sqlx::query!(
@@ -76,9 +70,6 @@ pub struct Made {
 }
 
 /// The calls that were started for one person after a time.
-///
-/// # Errors
-/// When the database fails.
 pub async fn since(tx: &mut Tx, user: UserId, since: i64) -> Result<Made, StoreError> {
     let made = sqlx::query_as!(
         Made,

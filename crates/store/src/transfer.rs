@@ -37,9 +37,6 @@ pub struct WholeMemory {
 }
 
 /// The memories after `after`, in the order in which they came.
-///
-/// # Errors
-/// When the database fails.
 pub async fn memories(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<WholeMemory>, StoreError> {
     let memories = sqlx::query_as!(
         WholeMemory,
@@ -100,9 +97,6 @@ pub struct WholeFact {
 }
 
 /// The facts after `after`, old values too.
-///
-/// # Errors
-/// When the database fails.
 pub async fn facts(tx: &mut Tx, after: FactId, limit: i64) -> Result<Vec<WholeFact>, StoreError> {
     let facts = sqlx::query_as!(
         WholeFact,
@@ -141,9 +135,6 @@ pub struct WholePerson {
 }
 
 /// All people.
-///
-/// # Errors
-/// When the database fails.
 pub async fn people(tx: &mut Tx) -> Result<Vec<WholePerson>, StoreError> {
     let people = sqlx::query_as!(
         WholePerson,
@@ -157,9 +148,6 @@ pub async fn people(tx: &mut Tx) -> Result<Vec<WholePerson>, StoreError> {
 }
 
 /// The names that somebody goes by besides, each as (kind, value).
-///
-/// # Errors
-/// When the database fails.
 pub async fn names(tx: &mut Tx, person: PersonId) -> Result<Vec<(String, String)>, StoreError> {
     let rows =
         sqlx::query!("SELECT kind, value FROM person_identities WHERE person_id = $1 ORDER BY kind, value", person)
@@ -169,9 +157,6 @@ pub async fn names(tx: &mut Tx, person: PersonId) -> Result<Vec<(String, String)
 }
 
 /// What platforms call a user, each as (platform, id).
-///
-/// # Errors
-/// When the database fails.
 pub async fn identities(tx: &mut Tx, user: UserId) -> Result<Vec<(String, String)>, StoreError> {
     let rows = sqlx::query!(
         "SELECT DISTINCT channel, external_id FROM identities WHERE user_id = $1 ORDER BY channel, external_id",
@@ -183,9 +168,6 @@ pub async fn identities(tx: &mut Tx, user: UserId) -> Result<Vec<(String, String
 }
 
 /// The user whom a platform calls so.
-///
-/// # Errors
-/// When the database fails.
 pub async fn user_by_identity(tx: &mut Tx, channel: &str, external_id: &str) -> Result<Option<UserId>, StoreError> {
     let user = sqlx::query_scalar!(
         r#"SELECT min(user_id) AS "user: UserId" FROM identities WHERE channel = $1 AND external_id = $2"#,
@@ -198,9 +180,6 @@ pub async fn user_by_identity(tx: &mut Tx, channel: &str, external_id: &str) -> 
 }
 
 /// The users of this name, whatever the case.
-///
-/// # Errors
-/// When the database fails.
 pub async fn users_by_name(tx: &mut Tx, name: &str) -> Result<Vec<UserId>, StoreError> {
     let users = sqlx::query_scalar!(
         r#"SELECT id AS "id!: UserId" FROM users WHERE name = $1 COLLATE NOCASE ORDER BY id"#,
@@ -212,9 +191,6 @@ pub async fn users_by_name(tx: &mut Tx, name: &str) -> Result<Vec<UserId>, Store
 }
 
 /// The episode of a memory that says the same, by the same person at the same moment.
-///
-/// # Errors
-/// When the database fails.
 pub async fn same_memory(tx: &mut Tx, memory: &WholeMemory) -> Result<Option<EpisodeId>, StoreError> {
     let episode = sqlx::query_scalar!(
         r#"SELECT episode_id AS "episode!: EpisodeId" FROM memories
@@ -230,9 +206,6 @@ pub async fn same_memory(tx: &mut Tx, memory: &WholeMemory) -> Result<Option<Epi
 }
 
 /// Writes down what `memories::add_to` does not know of.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_use(tx: &mut Tx, id: MemoryId, memory: &WholeMemory) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE memories SET pinned = $1, uses = $2, used_at = $3 WHERE id = $4",
@@ -247,18 +220,12 @@ pub async fn set_use(tx: &mut Tx, id: MemoryId, memory: &WholeMemory) -> Result<
 }
 
 /// Nothing is to be drawn from an episode: its facts come along by themselves.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_extracted(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE episodes SET extracted = turns WHERE id = $1", episode).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// The person of this name.
-///
-/// # Errors
-/// When the database fails.
 pub async fn person_by_name(tx: &mut Tx, scope: Scope, name: &str) -> Result<Option<PersonId>, StoreError> {
     let person = sqlx::query_scalar!(
         r#"SELECT id AS "id!: PersonId" FROM people WHERE scope = $1 AND name = $2 COLLATE NOCASE"#,
@@ -271,9 +238,6 @@ pub async fn person_by_name(tx: &mut Tx, scope: Scope, name: &str) -> Result<Opt
 }
 
 /// Adds a person; of one who is known already only what was not known is filled in. Gives whether they are new.
-///
-/// # Errors
-/// When the database fails.
 pub async fn put_person(tx: &mut Tx, person: &WholePerson, names: &[(String, String)]) -> Result<bool, StoreError> {
     let known = person_by_name(tx, person.scope, &person.name).await?;
     let id = match known {
@@ -331,9 +295,6 @@ pub struct Current {
 }
 
 /// The current fact under the same key.
-///
-/// # Errors
-/// When the database fails.
 pub async fn current(tx: &mut Tx, fact: &WholeFact) -> Result<Option<Current>, StoreError> {
     let current = sqlx::query_as!(
         Current,
@@ -349,9 +310,6 @@ pub async fn current(tx: &mut Tx, fact: &WholeFact) -> Result<Option<Current>, S
 }
 
 /// Whether the same value is known under the same key since the same moment.
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_known(tx: &mut Tx, fact: &WholeFact) -> Result<bool, StoreError> {
     let known = sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM facts
@@ -368,9 +326,6 @@ pub async fn is_known(tx: &mut Tx, fact: &WholeFact) -> Result<bool, StoreError>
 }
 
 /// A fact is no longer held for true.
-///
-/// # Errors
-/// When the database fails.
 pub async fn supersede(tx: &mut Tx, fact: FactId, at: i64) -> Result<(), StoreError> {
     sqlx::query!("UPDATE facts SET superseded_at = $1 WHERE id = $2", at, fact).execute(&mut *tx).await?;
     Ok(())

@@ -30,9 +30,6 @@ impl From<Row> for Sum {
 }
 
 /// What the calls that were begun since a moment (Unix milliseconds) and are over have used: exact, and slow over a long time.
-///
-/// # Errors
-/// When the database fails.
 pub async fn since(tx: &mut Tx, of: Of<'_>, since: i64) -> Result<Sum, StoreError> {
     let row = sqlx::query_as!(
         Row,
@@ -55,9 +52,6 @@ pub async fn since(tx: &mut Tx, of: Of<'_>, since: i64) -> Result<Sum, StoreErro
 }
 
 /// The same by the sums: since the quarter of an hour that the moment is in.
-///
-/// # Errors
-/// When the database fails.
 pub async fn since_quarter(tx: &mut Tx, of: Of<'_>, since: i64) -> Result<Sum, StoreError> {
     let quarter = crate::spend::quarter(since);
     let row = sqlx::query_as!(
@@ -74,9 +68,6 @@ pub async fn since_quarter(tx: &mut Tx, of: Of<'_>, since: i64) -> Result<Sum, S
 }
 
 /// What is set aside for the calls that are open.
-///
-/// # Errors
-/// When the database fails.
 pub async fn aside(tx: &mut Tx, of: Of<'_>) -> Result<Sum, StoreError> {
     let row = sqlx::query_as!(
         Row,
@@ -98,9 +89,6 @@ pub async fn aside(tx: &mut Tx, of: Of<'_>) -> Result<Sum, StoreError> {
 }
 
 /// What the calls of a person's run, and of all agents that work for it, have used, without what is only set aside.
-///
-/// # Errors
-/// When the database fails.
 pub async fn by_run(tx: &mut Tx, run: RunId) -> Result<Sum, StoreError> {
     let row = sqlx::query_as!(
         Row,
@@ -115,9 +103,6 @@ pub async fn by_run(tx: &mut Tx, run: RunId) -> Result<Sum, StoreError> {
 }
 
 /// What is set aside for the open calls of a person's run and of all agents that work for it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn aside_for_run(tx: &mut Tx, run: RunId) -> Result<Sum, StoreError> {
     let row = sqlx::query_as!(
         Row,

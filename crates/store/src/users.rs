@@ -27,9 +27,6 @@ pub struct Identity<'a> {
 
 /// The user behind an identity; the role follows the config. A new one is made, unless the same person has another name by
 /// which they are known already.
-///
-/// # Errors
-/// When the database fails.
 pub async fn ensure(tx: &mut Tx, identity: &Identity<'_>, now: Timestamp) -> Result<UserId, StoreError> {
     let channel = identity.channel.as_str();
     let known = sqlx::query_as!(
@@ -57,9 +54,6 @@ pub struct KnownUser {
 }
 
 /// The same, where it was looked up already who is `known` by that identity.
-///
-/// # Errors
-/// When the database fails.
 pub async fn settle(
     tx: &mut Tx,
     identity: &Identity<'_>,
@@ -136,9 +130,6 @@ async fn link(tx: &mut Tx, identity: &Identity<'_>, user: UserId) -> Result<(), 
 }
 
 /// The user behind an identity, if it is known.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find(tx: &mut Tx, conversation: &Conversation, external_id: &str) -> Result<Option<UserId>, StoreError> {
     let channel = conversation.channel.as_str();
     let user = sqlx::query_scalar!(
@@ -165,9 +156,6 @@ pub struct Name {
 }
 
 /// All names of somebody.
-///
-/// # Errors
-/// When the database fails.
 pub async fn all_names(tx: &mut Tx, user: UserId) -> Result<Vec<Name>, StoreError> {
     let names = sqlx::query_as!(Name, "SELECT channel, account, external_id FROM identities WHERE user_id = $1", user)
         .fetch_all(&mut *tx)
@@ -176,9 +164,6 @@ pub async fn all_names(tx: &mut Tx, user: UserId) -> Result<Vec<Name>, StoreErro
 }
 
 /// Sets what somebody may, until they speak again.
-///
-/// # Errors
-/// When the database fails.
 pub async fn set_role(tx: &mut Tx, user: UserId, role: Role) -> Result<(), StoreError> {
     let role = role.as_str();
     sqlx::query!("UPDATE users SET role = $1 WHERE id = $2", role, user).execute(&mut *tx).await?;
@@ -186,9 +171,6 @@ pub async fn set_role(tx: &mut Tx, user: UserId, role: Role) -> Result<(), Store
 }
 
 /// What somebody may.
-///
-/// # Errors
-/// When the database fails.
 pub async fn role(tx: &mut Tx, user: UserId) -> Result<Option<Role>, StoreError> {
     let role = sqlx::query_scalar!(r#"SELECT role AS "role!: Role" FROM users WHERE id = $1"#, user)
         .fetch_optional(&mut *tx)
@@ -197,18 +179,12 @@ pub async fn role(tx: &mut Tx, user: UserId) -> Result<Option<Role>, StoreError>
 }
 
 /// How somebody is called.
-///
-/// # Errors
-/// When the database fails.
 pub async fn name(tx: &mut Tx, user: UserId) -> Result<Option<String>, StoreError> {
     let name = sqlx::query_scalar!("SELECT name FROM users WHERE id = $1", user).fetch_optional(&mut *tx).await?;
     Ok(name)
 }
 
 /// Who owned this Hob first, of those who own it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn first_owner(tx: &mut Tx) -> Result<Option<UserId>, StoreError> {
     let owner =
         sqlx::query_scalar!(r#"SELECT id AS "id!: UserId" FROM users WHERE role = 'owner' ORDER BY id LIMIT 1"#)
@@ -218,9 +194,6 @@ pub async fn first_owner(tx: &mut Tx) -> Result<Option<UserId>, StoreError> {
 }
 
 /// How somebody is called, and what they may.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find_by_id(tx: &mut Tx, user: UserId) -> Result<Option<(String, Role)>, StoreError> {
     let known = sqlx::query!(r#"SELECT name, role AS "role!: Role" FROM users WHERE id = $1"#, user)
         .fetch_optional(&mut *tx)

@@ -23,9 +23,6 @@ pub struct VectorModel {
 }
 
 /// All models that have a row.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_models(tx: &mut Tx) -> Result<Vec<VectorModel>, StoreError> {
     let models = sqlx::query_as!(
         VectorModel,
@@ -48,9 +45,6 @@ pub struct NewModel<'a> {
 }
 
 /// The model's row, made if there is none; it goes by the name that it has now.
-///
-/// # Errors
-/// When the database fails.
 pub async fn register(tx: &mut Tx, new: NewModel<'_>, now: Timestamp) -> Result<VectorModel, StoreError> {
     let now = millis(now);
     let model = sqlx::query_as!(
@@ -69,9 +63,6 @@ pub async fn register(tx: &mut Tx, new: NewModel<'_>, now: Timestamp) -> Result<
 }
 
 /// The model's row, if it is still there.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find(tx: &mut Tx, model: i64) -> Result<Option<VectorModel>, StoreError> {
     let found = sqlx::query_as!(
         VectorModel,
@@ -85,9 +76,6 @@ pub async fn find(tx: &mut Tx, model: i64) -> Result<Option<VectorModel>, StoreE
 }
 
 /// The first memory after `after`, through `upto`, that has no vector of this model.
-///
-/// # Errors
-/// When the database fails.
 pub async fn first_without(
     tx: &mut Tx,
     model: i64,
@@ -109,9 +97,6 @@ pub async fn first_without(
 }
 
 /// The newest memory; zero: there is none.
-///
-/// # Errors
-/// When the database fails.
 pub async fn last_memory(tx: &mut Tx) -> Result<MemoryId, StoreError> {
     let last = sqlx::query_scalar!(r#"SELECT coalesce(max(id), 0) AS "id!: MemoryId" FROM memories"#)
         .fetch_one(&mut *tx)
@@ -120,9 +105,6 @@ pub async fn last_memory(tx: &mut Tx) -> Result<MemoryId, StoreError> {
 }
 
 /// How many memories after `after` have no vector of this model.
-///
-/// # Errors
-/// When the database fails.
 pub async fn count_without(tx: &mut Tx, model: i64, after: MemoryId) -> Result<u64, StoreError> {
     let count = sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM memories
@@ -136,9 +118,6 @@ pub async fn count_without(tx: &mut Tx, model: i64, after: MemoryId) -> Result<u
 }
 
 /// Whether the memory has a vector of this model.
-///
-/// # Errors
-/// When the database fails.
 pub async fn exists(tx: &mut Tx, model: i64, memory: MemoryId) -> Result<bool, StoreError> {
     let there = sqlx::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM vectors WHERE model_id = $1 AND memory_id = $2) AS "there!: bool""#,
@@ -189,9 +168,6 @@ pub async fn put(tx: &mut Tx, model: i64, new: &NewVector) -> Result<(), StoreEr
 }
 
 /// Sets the model's cursor.
-///
-/// # Errors
-/// When the database fails.
 pub async fn move_to(tx: &mut Tx, model: i64, through: MemoryId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE embedding_models SET through = $2 WHERE id = $1", model, through).execute(&mut *tx).await?;
     Ok(())
@@ -209,9 +185,6 @@ pub struct Indexed {
 }
 
 /// The next vectors of a model after the memory `after`, in the order of their memories.
-///
-/// # Errors
-/// When the database fails.
 pub async fn page(tx: &mut Tx, model: i64, after: MemoryId, limit: i64) -> Result<Vec<Indexed>, StoreError> {
     let page = sqlx::query_as!(
         Indexed,
@@ -228,9 +201,6 @@ pub async fn page(tx: &mut Tx, model: i64, after: MemoryId, limit: i64) -> Resul
 }
 
 /// Deletes some of what a model made that is not wanted any more; with the last of it, its row. Whether it is gone.
-///
-/// # Errors
-/// When the database fails.
 pub async fn drop_some(tx: &mut Tx, model: i64, limit: i64) -> Result<bool, StoreError> {
     // Should it be wanted again before it is gone, nothing counts as made.
     sqlx::query!("UPDATE embedding_models SET through = 0 WHERE id = $1 AND through <> 0", model)
@@ -262,9 +232,6 @@ pub async fn drop_some(tx: &mut Tx, model: i64, limit: i64) -> Result<bool, Stor
 /// What was made of a memory does not stand for it any more: it is deleted, and made anew.
 ///
 /// Whoever forgets a memory says it of the one that follows in its episode, as the words before a memory are in its vector.
-///
-/// # Errors
-/// When the database fails.
 pub async fn make_anew(tx: &mut Tx, memory: MemoryId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM vectors WHERE memory_id = $1", memory).execute(&mut *tx).await?;
     sqlx::query!("DELETE FROM token_signs WHERE memory_id = $1", memory).execute(&mut *tx).await?;

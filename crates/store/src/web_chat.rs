@@ -32,9 +32,6 @@ pub struct Wanted<'a> {
 }
 
 /// The conversations, the newest first. Of one that was deleted only what was said since counts.
-///
-/// # Errors
-/// When the database fails.
 pub async fn chats(tx: &mut Tx, wanted: Wanted<'_>) -> Result<Vec<Chat>, StoreError> {
     let like = wanted.words.map(containing);
     let all = sqlx::query_as!(
@@ -78,9 +75,6 @@ pub struct Place {
 }
 
 /// Where the conversation with this key is kept; none: nothing was ever said in it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn place(tx: &mut Tx, key: &str) -> Result<Option<Place>, StoreError> {
     let found = sqlx::query_as!(
         Place,
@@ -93,9 +87,6 @@ pub async fn place(tx: &mut Tx, key: &str) -> Result<Option<Place>, StoreError> 
 }
 
 /// Calls a conversation so; none: by how it began.
-///
-/// # Errors
-/// When the database fails.
 pub async fn rename(tx: &mut Tx, session: SessionId, title: Option<&str>) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO web_chats (session_id, title) VALUES ($1, $2) ON CONFLICT (session_id) DO UPDATE SET title = excluded.title",
@@ -109,9 +100,6 @@ pub async fn rename(tx: &mut Tx, session: SessionId, title: Option<&str>) -> Res
 
 /// Shows no more of what was said in a conversation up to now, and takes the words out of what no run has: commands, and what
 /// was answered to them.
-///
-/// # Errors
-/// When the database fails.
 pub async fn close(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE inbound SET text = $1, envelope = NULL WHERE session_id = $2 AND channel = 'web' AND text <> $1",
@@ -174,9 +162,6 @@ pub struct Said {
 }
 
 /// What people said in a conversation, the newest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn said(tx: &mut Tx, session: SessionId, between: Between) -> Result<Vec<Said>, StoreError> {
     let all = sqlx::query_as!(
         Said,
@@ -208,9 +193,6 @@ pub struct Attached {
 }
 
 /// The files that came with messages of a conversation, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn attached(tx: &mut Tx, session: SessionId, between: Between) -> Result<Vec<Attached>, StoreError> {
     let all = sqlx::query_as!(
         Attached,
@@ -239,9 +221,6 @@ pub struct Kept {
 }
 
 /// A file that was sent in a conversation of the page, by whomever.
-///
-/// # Errors
-/// When the database fails.
 pub async fn file(tx: &mut Tx, id: i64) -> Result<Option<Kept>, StoreError> {
     let found = sqlx::query_as!(
         Kept,
@@ -281,9 +260,6 @@ pub struct Answered {
 }
 
 /// What Hob said in a conversation, the newest first. What is on its way is there already: the page reads it here.
-///
-/// # Errors
-/// When the database fails.
 pub async fn answered(tx: &mut Tx, session: SessionId, between: Between) -> Result<Vec<Answered>, StoreError> {
     let all = sqlx::query_as!(
         Answered,
@@ -317,9 +293,6 @@ pub struct Open {
 }
 
 /// What is at work or waits its turn in a conversation, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn open(tx: &mut Tx, session: SessionId) -> Result<Vec<Open>, StoreError> {
     let all = sqlx::query_as!(
         Open,

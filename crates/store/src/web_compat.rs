@@ -19,9 +19,6 @@ pub struct Begun {
 }
 
 /// The newest conversations whose keys lie between these two.
-///
-/// # Errors
-/// When the database fails.
 pub async fn begun(tx: &mut Tx, (from, to): (&str, &str)) -> Result<Vec<Begun>, StoreError> {
     let all = sqlx::query_as!(
         Begun,
@@ -34,9 +31,6 @@ pub async fn begun(tx: &mut Tx, (from, to): (&str, &str)) -> Result<Vec<Begun>, 
 }
 
 /// What Hob said first in a conversation.
-///
-/// # Errors
-/// When the database fails.
 pub async fn first_words(tx: &mut Tx, session: SessionId) -> Result<Vec<String>, StoreError> {
     let texts = sqlx::query_scalar!(
         "SELECT text FROM outbox WHERE channel = 'web' AND session_id = $1 ORDER BY id LIMIT 5",
@@ -46,9 +40,6 @@ pub async fn first_words(tx: &mut Tx, session: SessionId) -> Result<Vec<String>,
 }
 
 /// What its newest message is called, and when it came in milliseconds.
-///
-/// # Errors
-/// When the database fails.
 pub async fn newest(tx: &mut Tx, session: SessionId) -> Result<Option<(String, i64)>, StoreError> {
     let newest = sqlx::query!(
         "SELECT external_id, received_at FROM inbound WHERE channel = 'web' AND session_id = $1 ORDER BY id DESC LIMIT 1",
@@ -75,9 +66,6 @@ pub struct CameIn {
 }
 
 /// The message of a conversation that its sender called so.
-///
-/// # Errors
-/// When the database fails.
 pub async fn came_in(tx: &mut Tx, chat: &str, external_id: &str) -> Result<Option<CameIn>, StoreError> {
     let found = sqlx::query_as!(
         CameIn,
@@ -92,9 +80,6 @@ pub async fn came_in(tx: &mut Tx, chat: &str, external_id: &str) -> Result<Optio
 }
 
 /// The run that a conversation was at when a message came that became none itself.
-///
-/// # Errors
-/// When the database fails.
 pub async fn at_work(tx: &mut Tx, session: SessionId, at: i64) -> Result<Option<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT coalesce(
@@ -109,9 +94,6 @@ pub async fn at_work(tx: &mut Tx, session: SessionId, at: i64) -> Result<Option<
 }
 
 /// A run's state; `parked` where nobody waits for it any more.
-///
-/// # Errors
-/// When the database fails.
 pub async fn state_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreError> {
     let state = sqlx::query_scalar!(
         r#"SELECT CASE WHEN parked_why IS NULL THEN state ELSE 'parked' END AS "state!: String" FROM runs WHERE id = $1"#,
@@ -144,9 +126,6 @@ pub struct Spoken {
 }
 
 /// What was said in a conversation for a run, and for the agents that work for it, from a moment on, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn spoken(tx: &mut Tx, session: SessionId, (run, from): (RunId, i64)) -> Result<Vec<Spoken>, StoreError> {
     let all = sqlx::query_as!(
         Spoken,
@@ -165,9 +144,6 @@ pub async fn spoken(tx: &mut Tx, session: SessionId, (run, from): (RunId, i64)) 
 }
 
 /// What a message was answered with at once, without a run.
-///
-/// # Errors
-/// When the database fails.
 pub async fn told(tx: &mut Tx, inbound: InboundId) -> Result<Vec<(OutboxId, String)>, StoreError> {
     let (from, to) = (format!("inbound:{inbound}:"), format!("inbound:{inbound};"));
     let all = sqlx::query!(
@@ -192,9 +168,6 @@ pub struct Used {
 }
 
 /// What a run has used from a moment on.
-///
-/// # Errors
-/// When the database fails.
 pub async fn used(tx: &mut Tx, run: RunId, from: i64) -> Result<Used, StoreError> {
     let used = sqlx::query_as!(
         Used,

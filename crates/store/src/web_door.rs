@@ -17,9 +17,6 @@ pub struct Held {
 }
 
 /// Makes a login that works once.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add_login(tx: &mut Tx, (hash, role): (&str, &str), expires_at: Timestamp) -> Result<(), StoreError> {
     let expires_at = millis(expires_at);
     sqlx::query!("INSERT INTO web_logins (hash, role, expires_at) VALUES ($1, $2, $3)", hash, role, expires_at)
@@ -29,9 +26,6 @@ pub async fn add_login(tx: &mut Tx, (hash, role): (&str, &str), expires_at: Time
 }
 
 /// Takes a login: gives its role, once. Those that are over go.
-///
-/// # Errors
-/// When the database fails.
 pub async fn take_login(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<Option<String>, StoreError> {
     let now = millis(now);
     sqlx::query!("DELETE FROM web_logins WHERE expires_at <= $1", now).execute(&mut *tx).await?;
@@ -40,9 +34,6 @@ pub async fn take_login(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<Optio
 }
 
 /// Whether a login can be taken.
-///
-/// # Errors
-/// When the database fails.
 pub async fn login_holds(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
     let found = sqlx::query_scalar!(
@@ -67,9 +58,6 @@ pub struct NewVisit<'a> {
 }
 
 /// Begins a visit. Those that are over go.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add_visit(tx: &mut Tx, visit: &NewVisit<'_>, now: Timestamp) -> Result<(), StoreError> {
     let (now, expires_at) = (millis(now), millis(visit.expires_at));
     sqlx::query!("DELETE FROM web_visits WHERE expires_at <= $1", now).execute(&mut *tx).await?;
@@ -94,9 +82,6 @@ pub async fn add_visit(tx: &mut Tx, visit: &NewVisit<'_>, now: Timestamp) -> Res
 }
 
 /// The visit that a cookie belongs to.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find_visit(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<Option<Held>, StoreError> {
     let now = millis(now);
     let found = sqlx::query_as!(
@@ -109,9 +94,6 @@ pub async fn find_visit(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<Optio
 }
 
 /// Whether a visit has neither been ended nor run out.
-///
-/// # Errors
-/// When the database fails.
 pub async fn visit_holds(tx: &mut Tx, id: i64, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
     let found = sqlx::query_scalar!(
@@ -123,9 +105,6 @@ pub async fn visit_holds(tx: &mut Tx, id: i64, now: Timestamp) -> Result<bool, S
 }
 
 /// It came again: it holds until then.
-///
-/// # Errors
-/// When the database fails.
 pub async fn prolong_visit(tx: &mut Tx, id: i64, (now, until): (Timestamp, Timestamp)) -> Result<(), StoreError> {
     let (now, until) = (millis(now), millis(until));
     sqlx::query!("UPDATE web_visits SET seen_at = $1, expires_at = $2 WHERE id = $3", now, until, id)
@@ -135,17 +114,11 @@ pub async fn prolong_visit(tx: &mut Tx, id: i64, (now, until): (Timestamp, Times
 }
 
 /// Ends a visit.
-///
-/// # Errors
-/// When the database fails.
 pub async fn end_visit(tx: &mut Tx, id: i64) -> Result<bool, StoreError> {
     Ok(sqlx::query!("DELETE FROM web_visits WHERE id = $1", id).execute(&mut *tx).await?.rows_affected() > 0)
 }
 
 /// Whether an owner has ever logged in, so that they need not be told how.
-///
-/// # Errors
-/// When the database fails.
 pub async fn owner_entered(tx: &mut Tx) -> Result<bool, StoreError> {
     let found =
         sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM web_entered WHERE role = 'owner') AS "entered!: bool""#);
@@ -168,9 +141,6 @@ pub struct Token {
 }
 
 /// Makes a program's key; false: there is one of that name.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add_token(
     tx: &mut Tx,
     (name, role): (&str, &str),
@@ -189,27 +159,18 @@ pub async fn add_token(
 }
 
 /// The key that a program shows.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find_token(tx: &mut Tx, hash: &str) -> Result<Option<Held>, StoreError> {
     let found = sqlx::query_as!(Held, "SELECT id, role, used_at AS seen_at FROM web_tokens WHERE hash = $1", hash);
     Ok(found.fetch_optional(&mut *tx).await?)
 }
 
 /// Whether a key has not been taken back.
-///
-/// # Errors
-/// When the database fails.
 pub async fn token_holds(tx: &mut Tx, id: i64) -> Result<bool, StoreError> {
     let found = sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM web_tokens WHERE id = $1) AS "holds!: bool""#, id);
     Ok(found.fetch_one(&mut *tx).await?)
 }
 
 /// It was used.
-///
-/// # Errors
-/// When the database fails.
 pub async fn note_token(tx: &mut Tx, id: i64, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!("UPDATE web_tokens SET used_at = $1 WHERE id = $2", now, id).execute(&mut *tx).await?;
@@ -217,18 +178,12 @@ pub async fn note_token(tx: &mut Tx, id: i64, now: Timestamp) -> Result<(), Stor
 }
 
 /// All keys.
-///
-/// # Errors
-/// When the database fails.
 pub async fn tokens(tx: &mut Tx) -> Result<Vec<Token>, StoreError> {
     let all = sqlx::query_as!(Token, "SELECT id, name, role, made_at, used_at FROM web_tokens ORDER BY name");
     Ok(all.fetch_all(&mut *tx).await?)
 }
 
 /// Takes a key back.
-///
-/// # Errors
-/// When the database fails.
 pub async fn remove_token(tx: &mut Tx, name: &str) -> Result<bool, StoreError> {
     Ok(sqlx::query!("DELETE FROM web_tokens WHERE name = $1", name).execute(&mut *tx).await?.rows_affected() > 0)
 }

@@ -22,9 +22,6 @@ pub struct Subscription {
 }
 
 /// The key in use; `fresh` becomes it where there is none yet.
-///
-/// # Errors
-/// When the database fails.
 pub async fn key(tx: &mut Tx, fresh: &[u8]) -> Result<Vec<u8>, StoreError> {
     sqlx::query!("INSERT INTO web_push_key (id, pkcs8) VALUES (1, $1) ON CONFLICT (id) DO NOTHING", fresh)
         .execute(&mut *tx)
@@ -33,17 +30,11 @@ pub async fn key(tx: &mut Tx, fresh: &[u8]) -> Result<Vec<u8>, StoreError> {
 }
 
 /// The key in use, if one was ever made.
-///
-/// # Errors
-/// When the database fails.
 pub async fn find_key(tx: &mut Tx) -> Result<Option<Vec<u8>>, StoreError> {
     Ok(sqlx::query_scalar!("SELECT pkcs8 FROM web_push_key WHERE id = 1").fetch_optional(&mut *tx).await?)
 }
 
 /// A browser of this visit is to be told; the address it had before goes. False: there are too many already.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, visit: i64, new: &Subscription, now: Timestamp) -> Result<bool, StoreError> {
     // One visit is one browser, and a browser has one address.
     sqlx::query!("DELETE FROM web_pushes WHERE visit_id = $1 OR endpoint = $2", visit, new.endpoint)
@@ -68,9 +59,6 @@ pub async fn add(tx: &mut Tx, visit: i64, new: &Subscription, now: Timestamp) ->
 }
 
 /// The browsers of visits that hold, the oldest first.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<Subscription>, StoreError> {
     let now = millis(now);
     let all = sqlx::query_as!(
@@ -83,9 +71,6 @@ pub async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<Subscription>, Stor
 }
 
 /// Whether a visit's browser is told.
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_told(tx: &mut Tx, visit: i64) -> Result<bool, StoreError> {
     let found =
         sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM web_pushes WHERE visit_id = $1) AS "told!: bool""#, visit);
@@ -93,18 +78,12 @@ pub async fn is_told(tx: &mut Tx, visit: i64) -> Result<bool, StoreError> {
 }
 
 /// A visit's browser is told no more.
-///
-/// # Errors
-/// When the database fails.
 pub async fn leave(tx: &mut Tx, visit: i64) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM web_pushes WHERE visit_id = $1", visit).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// A push service knows this address no more.
-///
-/// # Errors
-/// When the database fails.
 pub async fn delete(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM web_pushes WHERE id = $1", id).execute(&mut *tx).await?;
     Ok(())

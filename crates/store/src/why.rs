@@ -6,9 +6,6 @@ use hob_core::domain::ids::{FactId, MemoryId, MessageId, RunId, SessionId};
 use hob_core::domain::memory::Leg;
 
 /// The run in which something was last said in a conversation by Hob.
-///
-/// # Errors
-/// When the database fails.
 pub async fn last_answer(tx: &mut Tx, session: SessionId) -> Result<Option<RunId>, StoreError> {
     let run = sqlx::query_scalar!(
         r#"SELECT run_id AS "run!: RunId" FROM messages
@@ -38,9 +35,6 @@ pub struct Recalled {
 }
 
 /// What was recalled for a run, in order.
-///
-/// # Errors
-/// When the database fails.
 pub async fn recalled(tx: &mut Tx, run: RunId) -> Result<Vec<Recalled>, StoreError> {
     let recalled = sqlx::query_as!(
         Recalled,

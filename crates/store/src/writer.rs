@@ -14,13 +14,14 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::error::StoreError;
-use crate::{Pace, Statement, Tx, close};
+use crate::unit::UnitOfWork;
+use crate::{Pace, Tx, close};
 use hob_telemetry::measure::{Counter, Histogram};
 use hob_telemetry::tasks;
 
-/// The most statements in one transaction.
+/// The most units of work in one transaction.
 const GROUP_MAX: usize = 256;
-/// The most statements waiting; a submitter then waits for room.
+/// The most units of work waiting; a submitter then waits for room.
 const QUEUE_MAX: usize = 4_096;
 
 /// The most steps of upkeep waiting.
@@ -88,7 +89,7 @@ struct Step {
 /// What the writer has done since it started.
 #[derive(Debug)]
 pub struct Work {
-    /// Statements that were tried.
+    /// Units of work that were tried.
     pub statements: Counter,
     /// How long the transactions took, from their beginning to their being durable.
     pub commits: Histogram,
@@ -105,16 +106,16 @@ trait Job: Send {
     fn settle(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-struct Pending<S: Statement> {
-    statement: S,
-    output: Option<S::Output>,
-    reply: oneshot::Sender<Result<S::Output, StoreError>>,
+struct Pending<U, T> {
+    unit: U,
+    output: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
 #[async_trait]
-impl<S: Statement> Job for Pending<S> {
+impl<T: Send, U: UnitOfWork<T>> Job for Pending<U, T> {
     async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
-        self.output = Some(self.statement.run(tx).await?);
+        self.output = Some(self.unit.clone().begin(tx).await?);
         Ok(())
     }
 
@@ -144,14 +145,14 @@ impl Writer {
     }
 
     /// Does it when nobody waits for a commit.
-    pub(super) async fn step<S: Statement>(
+    pub(super) async fn step<T: Send + 'static>(
         &self,
-        statement: S,
+        unit: impl UnitOfWork<T> + 'static,
         manner: Manner,
         within: Duration,
-    ) -> Result<Stepped<S::Output>, StoreError> {
+    ) -> Result<Stepped<T>, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let (job, held) = (Box::new(Pending { statement, output: None, reply }), Arc::<AtomicU64>::default());
+        let (job, held) = (Box::new(Pending { unit, output: None, reply }), Arc::<AtomicU64>::default());
         if self.steps.send(Step { job, manner, within, held: Arc::clone(&held) }).await.is_err() {
             return Err(StoreError::Closed);
         }
@@ -164,14 +165,14 @@ impl Writer {
         &self.work
     }
 
-    /// How many statements wait.
+    /// How many units of work wait.
     pub(super) fn waiting(&self) -> usize {
         self.queue.max_capacity() - self.queue.capacity()
     }
 
-    pub(super) async fn submit<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+    pub(super) async fn submit<T: Send + 'static>(&self, unit: impl UnitOfWork<T> + 'static) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Pending { statement, output: None, reply });
+        let job = Box::new(Pending { unit, output: None, reply });
         if self.queue.send(Order::Work(job)).await.is_err() {
             return Err(StoreError::Closed);
         }
@@ -292,11 +293,11 @@ impl Desk {
         match self.transact(&mut jobs).await {
             Ok(()) => settle(jobs, &Ok(())),
             Err(Failure::Job(error)) if jobs.len() > 1 => {
-                tracing::debug!(%error, jobs = jobs.len(), "a group failed: each statement is tried alone");
+                tracing::debug!(%error, jobs = jobs.len(), "a group failed: each unit of work is tried alone");
                 self.each_alone(jobs).await;
             }
             Err(Failure::Panic { at, error }) => {
-                tracing::error!(%error, jobs = jobs.len(), "a statement panicked: the others are tried alone");
+                tracing::error!(%error, jobs = jobs.len(), "a unit of work panicked: the others are tried alone");
                 // It is not tried again: it would panic again.
                 settle(vec![jobs.remove(at)], &Err(error));
                 self.each_alone(jobs).await;

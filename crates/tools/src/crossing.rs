@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
@@ -20,12 +19,12 @@ use crate::{Invocation, Outcome};
 use hob_core::domain::ids::{RunId, SessionId, SessionKey, UserId};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::memory::{Place, kept_in, visible};
-use hob_memory::facts::RelevantFacts;
+use hob_memory::facts;
 use hob_memory::keep;
 use hob_memory::recall::Memory;
 use hob_store::error::StoreError;
 use hob_store::memories::NewMemory;
-use hob_store::{Pace, Statement, Store, Tx};
+use hob_store::{Pace, Store, Tx};
 
 /// A private conversation is each person's own; the halls are groups of all.
 const HALLS: [i64; 2] = [10, 11];
@@ -113,62 +112,33 @@ fn actor() -> impl Strategy<Value = Actor> {
     (1..4_i64, role, trust, hall).prop_map(|(user, role, trust, hall)| Actor { user, role, trust, hall })
 }
 
-struct Sql(&'static str);
-
-#[async_trait]
-impl Statement for Sql {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        sqlx::raw_sql(self.0).execute(&mut *tx).await?;
-        Ok(())
-    }
-}
-
-struct Said {
-    actor: Actor,
-    text: String,
-}
-
-#[async_trait]
-impl Statement for Said {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        let (principal, place) = (self.actor.principal(), self.actor.place());
-        let Some(scope) = kept_in(&principal, place) else { return Ok(()) };
-        let new = NewMemory {
-            scope,
-            session: Some(place.session),
-            speaker: &principal.name,
-            user: Some(principal.user),
-            message: None,
-            text: &self.text,
-            asked: None,
-            origin: principal.role.as_str(),
-            importance: 0.5,
-            at: 0,
-        };
-        keep::add(tx, &new).await?;
-        Ok(())
-    }
+async fn say(tx: &mut Tx, actor: &Actor, text: &str) -> Result<(), StoreError> {
+    let (principal, place) = (actor.principal(), actor.place());
+    let Some(scope) = kept_in(&principal, place) else { return Ok(()) };
+    let new = NewMemory {
+        scope,
+        session: Some(place.session),
+        speaker: &principal.name,
+        user: Some(principal.user),
+        message: None,
+        text,
+        asked: None,
+        origin: principal.role.as_str(),
+        importance: 0.5,
+        at: 0,
+    };
+    keep::add(tx, &new).await?;
+    Ok(())
 }
 
 /// All words that are kept anywhere in memory.
-struct Kept;
-
-#[async_trait]
-impl Statement for Kept {
-    type Output = String;
-
-    async fn run(&self, tx: &mut Tx) -> Result<String, StoreError> {
-        let kept: Vec<String> = sqlx::query_scalar(
-            "SELECT text FROM memories UNION ALL SELECT value FROM facts UNION ALL SELECT coalesce(relation, '') FROM people",
-        )
-        .fetch_all(&mut *tx)
-        .await?;
-        Ok(kept.join("\n"))
-    }
+async fn kept(tx: &mut Tx) -> Result<String, StoreError> {
+    let kept: Vec<String> = sqlx::query_scalar(
+        "SELECT text FROM memories UNION ALL SELECT value FROM facts UNION ALL SELECT coalesce(relation, '') FROM people",
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(kept.join("\n"))
 }
 
 struct House {
@@ -187,7 +157,13 @@ impl House {
             INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance,
               disposition, sent_at, received_at) VALUES (1, 1, 1, 'terminal', 'local', '1', '1', 'hi', 0, 'run', 0, 0);
             INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (1, 1, 1, 1, 'running', 0);";
-        store.write(Sql(rows)).await.unwrap();
+        store
+            .write(async move |tx| {
+                sqlx::raw_sql(rows).execute(&mut *tx).await?;
+                Ok(())
+            })
+            .await
+            .unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let tools = Registry::default()
             .with(Arc::new(RememberFact::new(store.clone(), TimeZone::UTC)))
@@ -219,7 +195,10 @@ impl House {
         let audience = |everyone: bool| if everyone { "everyone" } else { "me" };
         let people = async |arguments: Value| self.call(actor, "manage_people", arguments).await;
         match *act {
-            Act::Say => self.memory.store.write(Said { actor, text: format!("the gate is {word}") }).await.unwrap(),
+            Act::Say => {
+                let text = format!("the gate is {word}");
+                self.memory.store.write(async move |tx| say(tx, &actor, &text).await).await.unwrap();
+            }
             Act::Remember { key, everyone } => {
                 let fact = json!({ "category": "home", "key": KEYS[key], "value": word, "for": audience(everyone) });
                 self.call(actor, "remember_fact", fact).await;
@@ -263,8 +242,8 @@ impl House {
             shown += &self.call(reader, "manage_people", arguments).await;
         }
         let (scopes, now): (_, Timestamp) = (visible(&reader.principal(), reader.place()), NOW.parse().unwrap());
-        let facts = RelevantFacts { scopes, question: "gate shed job".to_owned(), limit: 100, now };
-        let relevant = self.memory.store.read(facts).await.unwrap();
+        let relevant = async |tx: &mut Tx| facts::relevant(tx, &scopes, "gate shed job", 100, now).await;
+        let relevant = self.memory.store.read(relevant).await.unwrap();
         format!("{shown}{relevant:?}")
     }
 }
@@ -302,9 +281,9 @@ proptest! {
             let mut words: Vec<(String, Actor, Whose)> = Vec::new();
             for (number, (actor, act)) in acts.iter().enumerate() {
                 let word = format!("word{}x", number + 100);
-                let before = house.memory.store.read(Kept).await.unwrap();
+                let before = house.memory.store.read(kept).await.unwrap();
                 house.act(*actor, act, &word).await;
-                let after = house.memory.store.read(Kept).await.unwrap();
+                let after = house.memory.store.read(kept).await.unwrap();
                 for (gone, by, whose) in words.iter().filter(|(old, ..)| before.contains(old) && !after.contains(old)) {
                     // What one is to those who know of them is put anew by whoever may.
                     let is_new = matches!(act, Act::Meet { .. } | Act::Merge { .. });
@@ -333,7 +312,7 @@ async fn n8_who_forgets_what_they_told_takes_nobody_elses_values_along() {
     let house = House::new().await;
     let ada = Actor { user: 1, role: Role::User, trust: Trust::Trusted, hall: Some(HALLS[0]) };
     let bo = Actor { user: 2, ..ada };
-    let kept = async || house.memory.store.read(Kept).await.unwrap();
+    let kept = async || house.memory.store.read(kept).await.unwrap();
     for (actor, word) in [(ada, "green"), (bo, "red"), (bo, "blue")] {
         house.act(actor, &Act::Remember { key: 0, everyone: false }, word).await;
     }

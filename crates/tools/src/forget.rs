@@ -13,7 +13,7 @@ use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
 use hob_core::policy::memory::visible;
 use hob_memory::item::Item;
-use hob_memory::looked_up::{ForgetListed, ListedForgotten, MatchingFacts};
+use hob_memory::looked_up::{self, ForgetListed, ListedForgotten};
 use hob_memory::recall::{Memory, Question, RecallLimits};
 use hob_store::error::StoreError;
 
@@ -55,8 +55,8 @@ impl ForgetTool {
 
     async fn list(&self, invocation: &Invocation, query: String) -> Result<Outcome, StoreError> {
         let (scopes, now) = (visible(&invocation.principal, invocation.place), invocation.now);
-        let matching = MatchingFacts { scopes: scopes.clone(), query: query.clone(), limit: LIMIT, now };
-        let facts = self.memory.store.read(matching).await?;
+        let facts =
+            self.memory.store.read(async |tx| looked_up::matching_facts(tx, &scopes, &query, LIMIT, now).await).await?;
         let limits = RecallLimits { fragments: LIMIT, tokens: TOKENS, ..self.memory.limits };
         let said = self.memory.recall(&Question { text: query, scopes, turn: None, window: None, limits, now }).await?;
         let show = |item: Item, text: &str, at: Timestamp| {
@@ -84,7 +84,8 @@ impl ForgetTool {
     async fn forget(&self, invocation: Invocation, items: Vec<Item>) -> Result<Outcome, StoreError> {
         let (caller, place) = (invocation.principal, invocation.place);
         let names = |items: &[Item]| items.iter().map(Item::to_string).collect::<Vec<_>>().join(", ");
-        let done = self.memory.store.write(ForgetListed { items: items.clone(), caller, place }).await?;
+        let forget = ForgetListed { items: items.clone(), caller, place };
+        let done = self.memory.store.write(async move |tx| forget.run(tx).await).await?;
         Ok(match done {
             ListedForgotten::Refused(others) => Outcome::Error(format!(
                 "Nothing was forgotten: {} was told by others, and only they, an admin or an owner may have it forgotten; \

@@ -19,8 +19,9 @@ use hob_memory::people::birthday::Birthday;
 use hob_memory::people::change::{Details, Field, ForgetAbout, HobUser, Remove, Save, Tell, Whose};
 use hob_memory::people::merge::Merge;
 use hob_memory::people::{Card, Identity, LookUp, PeopleError, Person, Who, tidy};
+use hob_store::Store;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Store};
+use hob_store::unit::UnitOfWork;
 
 pub mod shown;
 #[cfg(test)]
@@ -142,7 +143,7 @@ impl ManagePeople {
             Action::Merge => {
                 let (from, into) = (call.name()?, required(call.fields.into.as_ref(), "into")?);
                 let merge = Merge { whose: call.whose.clone(), from, into, at: invocation.now };
-                let person = self.change(merge).await?;
+                let person = self.change(async move |tx| merge.run(tx).await).await?;
                 Ok(format!("They are one person:\n{}", shown::head(&person, call.today)))
             }
         };
@@ -159,18 +160,21 @@ impl ManagePeople {
             Audience::Me => visible(&invocation.principal, invocation.place),
             Audience::Everyone => vec![call.whose.scope],
         };
-        let found = self.store.read(LookUp { scopes, who, now: invocation.now }).await;
+        let found = self.store.read(async |tx| LookUp { scopes, who, now: invocation.now }.run(tx).await).await;
         found.map_err(failed)?.map_err(refused)
     }
 
-    async fn change<T, S: Statement<Output = Result<T, PeopleError>>>(&self, statement: S) -> Result<T, Outcome> {
-        self.store.write(statement).await.map_err(failed)?.map_err(refused)
+    async fn change<T: Send + 'static>(
+        &self,
+        unit: impl UnitOfWork<Result<T, PeopleError>> + 'static,
+    ) -> Result<T, Outcome> {
+        self.store.write(unit).await.map_err(failed)?.map_err(refused)
     }
 
     async fn save(&self, invocation: &Invocation, call: &Call, adds: bool) -> Result<String, Outcome> {
         let details = call.details(invocation).map_err(refused)?;
         let save = Save { whose: call.whose.clone(), name: call.name()?, details, adds, at: invocation.now };
-        let saved = self.change(save).await?;
+        let saved = self.change(async move |tx| save.run(tx).await).await?;
         let known = if saved.added { "Added" } else { "Known as" };
         Ok(format!("{known}:\n{}", shown::head(&saved.person, call.today)))
     }
@@ -198,14 +202,14 @@ impl ManagePeople {
             fact: Remember { scope, user, category, key, value, person: None, valid_until, run, taint, at },
             today: call.today,
         };
-        let told = self.change(tell).await?;
+        let told = self.change(async move |tx| tell.run(tx).await).await?;
         Ok(remember_fact::told(&told, &shown_key, &shown_value, fields.audience))
     }
 
     async fn forget_fact(&self, call: &Call) -> Result<String, Outcome> {
         let (name, key) = (call.name()?, required(call.fields.key.as_ref(), "key")?);
         let forget = ForgetAbout { whose: call.whose.clone(), name, key: key.clone() };
-        Ok(match self.change(forget).await? {
+        Ok(match self.change(async move |tx| forget.run(tx).await).await? {
             Some(person) => format!("Forgotten: {}, {key}.", person.name),
             None => "Nothing is known under that key: nothing was forgotten.".to_owned(),
         })
@@ -214,7 +218,7 @@ impl ManagePeople {
     async fn remove(&self, call: &Call) -> Result<String, Outcome> {
         let name = call.name()?;
         let remove = Remove { whose: call.whose.clone(), name };
-        match self.store.write(remove).await.map_err(failed)? {
+        match self.store.write(async move |tx| remove.run(tx).await).await.map_err(failed)? {
             Ok(person) => Ok(format!("Removed, with all that was known: {}.", person.name)),
             // It may have been done before a crash.
             Err(PeopleError::Unknown { name, near }) if near.is_empty() => {

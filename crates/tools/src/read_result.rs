@@ -10,7 +10,7 @@ use crate::{Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::origin::{Origin, Source, Taint};
 use hob_store::error::StoreError;
-use hob_store::{Statement, Store, Tx, messages, runs};
+use hob_store::{Store, Tx, messages, runs};
 
 /// What of an answer's length is kept for the line above the piece.
 const HEADER_CHARS: usize = 60;
@@ -45,24 +45,13 @@ impl ReadResult {
     }
 }
 
-/// Does a run belong to the same conversation and person as the one that asks?
-#[derive(Clone, Copy)]
-struct Belongs {
-    asking: RunId,
-    asked: RunId,
-}
-
-#[async_trait]
-impl Statement for Belongs {
-    /// None: it does not. Else what the other had read by its end that nobody vouches for.
-    type Output = Option<Taint>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Taint>, StoreError> {
-        if !runs::look::belong_together(tx, self.asking, self.asked).await? {
-            return Ok(None);
-        }
-        Ok(Some(Taint::of_stored(messages::taint_of(tx, self.asked).await?.as_deref())))
+/// Whether a run belongs to the same conversation and person as the one that asks. None: it does not. Else what the other had
+/// read by its end that nobody vouches for.
+async fn belong_together(tx: &mut Tx, asking: RunId, asked: RunId) -> Result<Option<Taint>, StoreError> {
+    if !runs::look::belong_together(tx, asking, asked).await? {
+        return Ok(None);
     }
+    Ok(Some(Taint::of_stored(messages::taint_of(tx, asked).await?.as_deref())))
 }
 
 #[async_trait]
@@ -82,7 +71,7 @@ impl Tool for ReadResult {
                 excerpt(&arguments.id)
             ));
         };
-        let taint = match self.store.read(Belongs { asking: invocation.run, asked: id.run }).await {
+        let taint = match self.store.read(async |tx| belong_together(tx, invocation.run, id.run).await).await {
             Ok(Some(taint)) => taint,
             // Whether somebody else has such a result is theirs alone to know.
             Ok(None) => return Outcome::Error(unknown(&id)),

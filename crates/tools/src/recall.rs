@@ -12,7 +12,7 @@ use crate::{Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Role;
 use hob_core::policy::memory::visible;
-use hob_memory::looked_up::{MarkUsed, MatchingFacts, SaidIn};
+use hob_memory::looked_up;
 use hob_memory::nearby::Standing;
 use hob_memory::people::{Card, LookUp, PeopleError, Who};
 use hob_memory::recall::{Fragment, Means, Memory, Question, RecallLimits, Recollection};
@@ -98,15 +98,19 @@ impl RecallTool {
         };
         if what != What::Messages {
             let who = Who::SpokenOf(query.clone());
-            let people = self.memory.store.read(LookUp { scopes: scopes.clone(), who, now }).await?;
+            let people =
+                self.memory.store.read(async |tx| LookUp { scopes: scopes.clone(), who, now }.run(tx).await).await?;
             found.people = match people {
                 Ok(people) => people.into_iter().take(PEOPLE_MAX).collect(),
                 Err(PeopleError::Store(error)) => return Err(error),
                 // Whom the words do not name clearly is found by the facts about them.
                 Err(_unclear) => Vec::new(),
             };
-            let matching = MatchingFacts { scopes: scopes.clone(), query: query.clone(), limit: LIMIT, now };
-            found.facts = self.memory.store.read(matching).await?;
+            found.facts = self
+                .memory
+                .store
+                .read(async |tx| looked_up::matching_facts(tx, &scopes, &query, LIMIT, now).await)
+                .await?;
             let on_card =
                 |fact: &Fact| found.people.iter().any(|card| card.facts.iter().any(|known| known.id == fact.id));
             found.facts.retain(|fact| !on_card(fact));
@@ -116,7 +120,7 @@ impl RecallTool {
             let question = Question { text: query, scopes, turn: None, window: None, limits, now };
             found.said = self.memory.recall(&question).await?;
             // The message that made the model look has the words as well, and tells it nothing.
-            let asking = self.memory.store.read(SaidIn { run: invocation.run }).await?;
+            let asking = self.memory.store.read(async |tx| looked_up::said_in(tx, invocation.run).await).await?;
             found.said.fragments.retain(|fragment| !asking.contains(&fragment.memory));
         }
         Ok(found)
@@ -129,7 +133,7 @@ impl RecallTool {
         if facts.is_empty() {
             return;
         }
-        if let Err(error) = self.memory.store.write(MarkUsed { facts, at }).await {
+        if let Err(error) = self.memory.store.write(async move |tx| looked_up::mark_used(tx, &facts, at).await).await {
             tracing::warn!(%error, "recall.unmarked: what was looked up could not be marked as used");
         }
     }

@@ -59,7 +59,7 @@ impl RememberFact {
     }
 
     /// What is to be kept, or why it is not.
-    fn statement(&self, invocation: &Invocation, arguments: Arguments) -> Result<Tell, Outcome> {
+    fn shaped(&self, invocation: &Invocation, arguments: Arguments) -> Result<Tell, Outcome> {
         let clean = |text: &str| text.trim().to_owned();
         let (category, key, value) =
             (clean(&arguments.category).to_lowercase(), clean(&arguments.key), clean(&arguments.value));
@@ -122,12 +122,12 @@ impl Tool for RememberFact {
             Err(outcome) => return outcome,
         };
         let audience = arguments.audience;
-        let tell = match self.statement(&invocation, arguments) {
+        let tell = match self.shaped(&invocation, arguments) {
             Ok(tell) => tell,
             Err(outcome) => return outcome,
         };
         let (key, value) = (tell.fact.key.clone(), tell.fact.value.clone());
-        match self.store.write(tell).await {
+        match self.store.write(async move |tx| tell.run(tx).await).await {
             Ok(Ok(done)) => Outcome::Text(told(&done, &key, &value, audience)),
             Ok(Err(refused)) => Outcome::Error(refused.to_string()),
             Err(error) => Outcome::of_store(&error, format!("Could not be remembered: {error}.")),

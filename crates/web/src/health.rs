@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use axum::Router as Routes;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -27,8 +26,9 @@ use hob_memory::nearby::Standing;
 use hob_model::catalog::Catalog;
 use hob_router::intake::Router;
 use hob_store::error::StoreError;
-use hob_store::footprint::{Footprint, PageCount, Pages};
-use hob_store::{Statement, Tx, outbox, runs};
+use hob_store::footprint::Footprint;
+use hob_store::upkeep::pages::{self, Pages};
+use hob_store::{Tx, outbox, runs};
 
 /// A database that takes longer than that does not answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
@@ -150,23 +150,16 @@ pub(super) struct Glance {
     outbox: outbox::look::Open,
     queue: runs::look::Queue,
     pub(super) runs: Vec<runs::look::StateCount>,
-    pub(super) pages: PageCount,
+    pub(super) pages: Pages,
 }
 
-struct LookAround;
-
-#[async_trait]
-impl Statement for LookAround {
-    type Output = Glance;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Glance, StoreError> {
-        Ok(Glance {
-            outbox: outbox::look::open(tx).await?,
-            queue: runs::look::queue(tx).await?,
-            runs: runs::look::count_open(tx).await?,
-            pages: Pages.run(tx).await?,
-        })
-    }
+async fn look_around(tx: &mut Tx) -> Result<Glance, StoreError> {
+    Ok(Glance {
+        outbox: outbox::look::open(tx).await?,
+        queue: runs::look::queue(tx).await?,
+        runs: runs::look::count_open(tx).await?,
+        pages: pages::count(tx).await?,
+    })
 }
 
 /// Everything that a report is made of.
@@ -183,7 +176,7 @@ struct Seen {
 
 /// Looks at every part; none of what the database tells: it does not answer.
 pub(super) async fn look(router: &Router) -> (Report, Option<Glance>) {
-    let glance = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(LookAround)).await {
+    let glance = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(look_around)).await {
         Ok(Ok(glance)) => Some(glance),
         Ok(Err(error)) => {
             tracing::warn!(%error, "health: the database does not answer");
@@ -331,7 +324,7 @@ mod tests {
             outbox: outbox::look::Open { count: 2, oldest: Some(40_500) },
             queue: runs::look::Queue { count: 1, oldest: Some(90_000) },
             runs: Vec::new(),
-            pages: PageCount { all: 2, free: 0 },
+            pages: Pages { all: 2, free: 0 },
         }
     }
 

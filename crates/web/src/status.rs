@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -26,7 +25,7 @@ use hob_core::domain::inbound::ChannelKind;
 use hob_router::intake::Router;
 use hob_store::backup::archives;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, millis, open_runs, outbox, runs, schedules, spend};
+use hob_store::{Tx, millis, open_runs, outbox, runs, schedules, spend};
 
 /// A database that takes longer than that does not answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
@@ -179,62 +178,53 @@ pub struct Job {
 }
 
 /// Reads the books.
-pub struct Look {
-    /// The household's time zone: it says when today began.
-    pub zone: TimeZone,
-    /// Now.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Look {
-    type Output = Books;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Books, StoreError> {
-        let age = |at: i64| (millis(self.now) - at).max(0) / 1_000;
-        let states = runs::look::count_open(tx).await?;
-        let mut at_work = Vec::new();
-        let mut queued = None;
-        for open in open_runs::list_open(tx).await? {
-            let Some(row) = runs::look::lookup(tx, open.id).await? else { continue };
-            let (session, state, age_secs) = (row.key, row.state, age(row.created_at));
-            if state == "queued" {
-                queued = queued.max(Some(age_secs));
-            } else if at_work.len() < LISTED {
-                at_work.push(RunStatus { run: open.id.0, session, state, age_secs });
-            }
+pub async fn look(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<Books, StoreError> {
+    let age = |at: i64| (millis(now) - at).max(0) / 1_000;
+    let states = runs::look::count_open(tx).await?;
+    let queue = runs::look::queue(tx).await?;
+    let mut at_work = Vec::new();
+    for open in open_runs::list_open(tx).await? {
+        let row = runs::look::lookup(tx, open.id).await?.filter(|row| row.state != "queued");
+        at_work.extend(row.map(|row| RunStatus {
+            run: open.id.0,
+            session: row.key,
+            state: row.state,
+            age_secs: age(row.created_at),
+        }));
+        if at_work.len() == LISTED {
+            break;
         }
-        let waiting = outbox::look::count(tx, self.now - SignedDuration::from_hours(24)).await?;
-        let spent = spend::since(tx, millis(midnight(&self.zone, self.now)), None).await?;
-        let all = schedules::list(tx, None, SCHEDULES_MAX).await?;
-        let mut next: Vec<Job> = all
-            .into_iter()
-            .filter(|row| row.state == "active")
-            .filter_map(|row| {
-                let what = row.name.unwrap_or_else(|| short(&row.task));
-                let in_secs = (row.next_at? - millis(self.now)).div_euclid(1_000);
-                Some(Job { schedule: row.id.0, in_secs, what })
-            })
-            .collect();
-        next.sort_by_key(|job| (job.in_secs, job.schedule));
-        next.truncate(LISTED);
-        Ok(Books {
-            runs: states.into_iter().map(|row| (row.state, row.count)).collect(),
-            queue_age_secs: queued,
-            at_work,
-            outbox: waiting
-                .into_iter()
-                .map(|row| (row.state, Waiting { count: row.count, oldest_age_secs: age(row.oldest) }))
-                .collect(),
-            today: Today {
-                calls: spent.calls,
-                input_tokens: spent.input_tokens,
-                output_tokens: spent.output_tokens,
-                cost_nanousd: spent.cost,
-            },
-            next,
-        })
     }
+    let waiting = outbox::look::count(tx, now - SignedDuration::from_hours(24)).await?;
+    let spent = spend::since(tx, millis(midnight(zone, now)), None).await?;
+    let all = schedules::list(tx, None, SCHEDULES_MAX).await?;
+    let mut next: Vec<Job> = all
+        .into_iter()
+        .filter(|row| row.state == "active")
+        .filter_map(|row| {
+            let what = row.name.unwrap_or_else(|| short(&row.task));
+            let in_secs = (row.next_at? - millis(now)).div_euclid(1_000);
+            Some(Job { schedule: row.id.0, in_secs, what })
+        })
+        .collect();
+    next.sort_by_key(|job| (job.in_secs, job.schedule));
+    next.truncate(LISTED);
+    Ok(Books {
+        runs: states.into_iter().map(|row| (row.state, row.count)).collect(),
+        queue_age_secs: queue.oldest.map(age),
+        at_work,
+        outbox: waiting
+            .into_iter()
+            .map(|row| (row.state, Waiting { count: row.count, oldest_age_secs: age(row.oldest) }))
+            .collect(),
+        today: Today {
+            calls: spent.calls,
+            input_tokens: spent.input_tokens,
+            output_tokens: spent.output_tokens,
+            cost_nanousd: spent.cost,
+        },
+        next,
+    })
 }
 
 fn midnight(zone: &TimeZone, now: Timestamp) -> Timestamp {
@@ -286,8 +276,12 @@ fn secs(span: SignedDuration) -> i64 {
 pub async fn gather(router: &Router, places: &Places) -> StatusReport {
     let now = router.clock.now();
     let terms = router.terms();
-    let look = Look { zone: terms.house.purse.zone.clone(), now };
-    let books = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(look)).await {
+    let books = match tokio::time::timeout(
+        ANSWERS_WITHIN,
+        router.store.read(async |tx| look(tx, &terms.house.purse.zone, now).await),
+    )
+    .await
+    {
         Ok(Ok(books)) => Some(books),
         Ok(Err(error)) => {
             tracing::warn!(%error, "status: the database does not answer");

@@ -9,7 +9,7 @@ use crate::cli::replay::{open, words};
 use crate::cli::{runtime, settled, show};
 use hob_agent::machine::event::Event;
 use hob_agent::replay::Recorded;
-use hob_agent::replay::load::{Found, Load};
+use hob_agent::replay::load::{self, Found};
 use hob_agent::replay::tree::Tree;
 use hob_config::environment::Environment;
 use hob_core::domain::ids::RunId;
@@ -25,7 +25,7 @@ pub(super) fn run(run: i64, named: Option<&Path>) -> anyhow::Result<()> {
     let redactor = Redactor::new(&settled(named, &environment)?.secrets(&environment))?;
     let found = runtime()?.block_on(async {
         let mut opened = open(named).await?;
-        anyhow::Ok(opened.reader.read(Load { run: RunId(run) }).await?)
+        anyhow::Ok(opened.reader.read(async |tx| load::load(tx, RunId(run)).await).await?)
     })?;
     let recorded = match found {
         Found::Run(recorded) => recorded,

@@ -13,7 +13,7 @@ use crate::cli::eval::case::Case;
 use crate::daemon::trial::Trial;
 use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, DATABASE, Daemon};
-use hob_agent::replay::load::{Found, ListRuns, Load};
+use hob_agent::replay::load::{self, Found};
 use hob_agent::replay::tree::{Evaluation, Tree};
 use hob_config::Config;
 use hob_config::backup::BackupConfig;
@@ -146,11 +146,12 @@ fn alone(config: &Config, case: &Case, (is_given, left): (bool, Money)) -> anyho
 
 async fn recorded(data_dir: &Path) -> anyhow::Result<Came> {
     let mut reader = Reader::open(&data_dir.join(DATABASE)).await?;
-    let wanted = ListRuns { session: None, state: None, limit: RUNS_MAX };
-    let runs = reader.read(wanted).await?.unwrap_or_default();
+    let runs = reader.read(async |tx| load::list_runs(tx, None, None, RUNS_MAX).await).await?.unwrap_or_default();
     let (mut last, mut cost, mut unpriced) = (None, Money::ZERO, false);
     for listed in runs {
-        let Found::Run(recorded) = reader.read(Load { run: listed.id }).await? else { continue };
+        let Found::Run(recorded) = reader.read(async |tx| load::load(tx, listed.id).await).await? else {
+            continue;
+        };
         let tree = Tree::of(&recorded);
         cost = cost.plus(tree.cost);
         unpriced |= tree.unpriced;

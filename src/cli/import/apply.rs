@@ -17,7 +17,7 @@ use hob_config::data_dir::data_dir;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::redactor::Redactor;
-use hob_memory::transfer::export::Export;
+use hob_memory::transfer::export;
 use hob_memory::transfer::import::Import;
 use hob_memory::transfer::line::{Line, MemoryLine, Whose};
 use hob_skill::archive::Bundle;
@@ -49,7 +49,7 @@ impl Known {
         let database = data_dir.join(DATABASE);
         let mut known = Self { memories: BTreeSet::new(), skills: BTreeSet::new(), people: Vec::new() };
         let lines = match Reader::find(&database).await? {
-            Some(mut reader) => reader.read(Export).await?,
+            Some(mut reader) => reader.read(export::export).await?,
             None => Vec::new(),
         };
         let speaker = plan.program.name();
@@ -207,7 +207,7 @@ async fn remember(database: &std::path::Path, plan: &ImportPlan, known: &Known, 
     });
     let import = Import { lines: lines.collect(), into: Some(scope) };
     let mut beside = Beside::open(database).await?;
-    let imported = beside.write(import).await?;
+    let imported = beside.write(async move |tx| import.run(tx).await).await?;
     beside.close().await;
     match imported {
         Ok(imported) => Ok(imported.memories),

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -25,7 +24,7 @@ use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, DATABASE, Daemon};
 use hob_agent::machine::event::Event;
 use hob_agent::replay::Recorded;
-use hob_agent::replay::load::{Found, ListRuns, Load};
+use hob_agent::replay::load::{self, Found};
 use hob_config::Config;
 use hob_config::backup::BackupConfig;
 use hob_config::environment::Environment;
@@ -49,11 +48,12 @@ use hob_model::guarded::Watch;
 use hob_model::learned::Forget;
 use hob_model::provider::Offered;
 use hob_model::table::Table;
-use hob_router::pairing::desk::{Offer, Show};
+use hob_router::pairing::desk;
 use hob_store::beside::Beside;
 use hob_store::error::StoreError;
 use hob_store::reader::Reader;
-use hob_store::{Statement, Tx, outbox, recorded};
+use hob_store::run_list::Entry;
+use hob_store::{Tx, outbox};
 use hob_web::door::PageRole;
 
 /// A question that cannot be answered without a tool, in words that the built-in model knows too.
@@ -220,7 +220,8 @@ impl World for Machine {
     fn code(&mut self) -> Result<String, Halt> {
         let code = Code::new(|| SystemRng.next_u64());
         let router = self.at_work()?.daemon.router();
-        let offered = self.work(router.store.write(Offer { code: Some(code.clone()) }))?;
+        let kept = code.clone();
+        let offered = self.work(router.store.write(async move |tx| desk::offer(tx, Some(&kept)).await))?;
         offered.map_err(anyhow::Error::from)?;
         Ok(code.shown())
     }
@@ -240,7 +241,7 @@ impl World for Machine {
         let Some(Connected { daemon, .. }) = self.connected.take() else { return Ok(()) };
         // Not to be left half done: it ends by itself in any case.
         self.runtime.block_on(async {
-            let withdrawn = daemon.router().store.write(Offer { code: None }).await;
+            let withdrawn = daemon.router().store.write(async |tx| desk::offer(tx, None).await).await;
             daemon.stop().await;
             withdrawn.map_err(|error| Halt::Failed(error.into()))
         })
@@ -251,8 +252,9 @@ impl World for Machine {
         if !database.exists() {
             return Ok(BTreeSet::new());
         }
-        let show = Show { now: SystemClock.now() };
-        let shown = self.work(async { Reader::open(&database).await?.read(show).await })?;
+        let shown = self.work(async {
+            Reader::open(&database).await?.read(async |tx| desk::show(tx, SystemClock.now()).await).await
+        })?;
         // A database of another version is the start's to speak about.
         let members = shown.map(|shown| shown.members).unwrap_or_else(|error| {
             tracing::debug!(%error, "nobody can be asked who is paired");
@@ -363,12 +365,12 @@ async fn turn(draft: &Draft, place: &Path) -> anyhow::Result<Turn> {
 
 async fn recorded_turn(place: &Path, said: String) -> anyhow::Result<Turn> {
     let mut reader = Reader::open(&place.join(DATABASE)).await?;
-    let runs = reader.read(ListRuns { session: None, state: None, limit: 1 }).await?;
+    let runs = reader.read(async |tx| load::list_runs(tx, None, None, 1).await).await?;
     let run = runs.and_then(|runs| runs.into_iter().next()).context("the question was not taken up")?;
     if run.state != "completed" {
         return Err(anyhow!(if said.is_empty() { "it ended without an answer".to_owned() } else { said }));
     }
-    let Found::Run(record) = reader.read(Load { run: run.id }).await? else {
+    let Found::Run(record) = reader.read(async |tx| load::load(tx, run.id).await).await? else {
         return Err(anyhow!("run {} is not recorded", run.id));
     };
     let took = u64::try_from(run.ended_at.unwrap_or(run.created_at).saturating_sub(run.created_at)).unwrap_or(0);
@@ -430,16 +432,16 @@ fn health(connected: &Connected) -> Option<ChannelHealth> {
 /// Waits until an owner has written by the channel, and the answer is with them.
 async fn until_heard(connected: &Connected) -> anyhow::Result<Heard> {
     let Connected { daemon, channel, since } = connected;
-    let look = Look { channel: *channel, since: *since, now: SystemClock.now() };
+    let now = SystemClock.now();
     let name = loop {
-        if let Some(name) = daemon.router().store.read(look.clone()).await? {
+        if let Some(name) = daemon.router().store.read(async |tx| look(tx, *channel, *since, now).await).await? {
             break name;
         }
         tokio::time::sleep(LOOK_EVERY).await;
     };
     let answered = async {
         loop {
-            match daemon.router().store.read(Unsent { since: *since }).await? {
+            match daemon.router().store.read(async |tx| unsent(tx, *since).await).await? {
                 Sent::All => return anyhow::Ok(Heard::Owner { name: name.clone() }),
                 Sent::Failed => {
                     let why = "the answer could not be sent; the log of `hob run` will say why".to_owned();
@@ -457,32 +459,24 @@ async fn until_heard(connected: &Connected) -> anyhow::Result<Heard> {
 }
 
 /// Who has written by the channel as an owner: by the code, or, in letters, as the config names them.
-#[derive(Debug, Clone)]
-struct Look {
+async fn look(
+    tx: &mut Tx,
     channel: ChannelKind,
     since: Timestamp,
     now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Look {
-    type Output = Option<String>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
-        if self.channel == ChannelKind::Email {
-            let wanted = recorded::Wanted { limit: 5, ..recorded::Wanted::default() };
-            let runs = recorded::list(tx, &wanted).await?;
-            let after = self.since.as_millisecond();
-            let is_ours = |run: &&recorded::Listed| run.session.starts_with("email") && run.created_at >= after;
-            return Ok(runs.iter().find(is_ours).filter(|run| run.ended_at.is_some()).map(|run| run.who.clone()));
-        }
-        let shown = Show { now: self.now }.run(tx).await?;
-        // The code is gone once somebody has said it.
-        let has_code = shown.first_owner.is_some() || shown.is_void;
-        let owners = shown.members.into_iter().filter(|member| member.role == Role::Owner);
-        let mut here = owners.filter(|member| member.channel == self.channel.as_str());
-        Ok(here.next_back().filter(|_| !has_code).map(|member| member.name))
+) -> Result<Option<String>, StoreError> {
+    if channel == ChannelKind::Email {
+        let runs = load::list_runs(tx, None, None, 5).await?.unwrap_or_default();
+        let after = since.as_millisecond();
+        let is_ours = |run: &&Entry| run.session.starts_with("email") && run.created_at >= after;
+        return Ok(runs.iter().find(is_ours).filter(|run| run.ended_at.is_some()).map(|run| run.who.clone()));
     }
+    let shown = desk::show(tx, now).await?;
+    // The code is gone once somebody has said it.
+    let has_code = shown.first_owner.is_some() || shown.is_void;
+    let owners = shown.members.into_iter().filter(|member| member.role == Role::Owner);
+    let mut here = owners.filter(|member| member.channel == channel.as_str());
+    Ok(here.next_back().filter(|_| !has_code).map(|member| member.name))
 }
 
 /// Whether all that was said is out.
@@ -492,21 +486,12 @@ enum Sent {
     Failed,
 }
 
-struct Unsent {
-    since: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Unsent {
-    type Output = Sent;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Sent, StoreError> {
-        let counts = outbox::look::count(tx, self.since).await?;
-        let has = |states: &[&str]| counts.iter().any(|one| states.contains(&one.state.as_str()) && one.count > 0);
-        Ok(match (has(&["failed", "abandoned", "held"]), has(&["pending", "sending", "unknown"])) {
-            (true, _) => Sent::Failed,
-            (false, true) => Sent::NotYet,
-            (false, false) => Sent::All,
-        })
-    }
+async fn unsent(tx: &mut Tx, since: Timestamp) -> Result<Sent, StoreError> {
+    let counts = outbox::look::count(tx, since).await?;
+    let has = |states: &[&str]| counts.iter().any(|one| states.contains(&one.state.as_str()) && one.count > 0);
+    Ok(match (has(&["failed", "abandoned", "held"]), has(&["pending", "sending", "unknown"])) {
+        (true, _) => Sent::Failed,
+        (false, true) => Sent::NotYet,
+        (false, false) => Sent::All,
+    })
 }

@@ -2,19 +2,18 @@
 
 use std::path::Path;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use hob_core::domain::clock::{Clock as _, SystemClock};
-use hob_core::domain::ids::{FactId, MemoryId, UserId};
+use hob_core::domain::ids::{FactId, MemoryId};
 use hob_core::domain::memory::Scope;
-use hob_memory::facts::SearchFacts;
+use hob_memory::facts;
 use hob_memory::item::Item;
 use hob_memory::recall::{Memory, Question, RecallLimits};
 use hob_store::error::StoreError;
-use hob_store::{Pace, Statement, Store, Tx, remembered, transfer};
+use hob_store::{Pace, Store, Tx, remembered};
 
 /// Something remembered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,88 +30,29 @@ pub(super) struct Row {
     pub(super) pinned: bool,
 }
 
-/// Everywhere that something is remembered.
-pub(super) struct Scopes;
-
-#[async_trait]
-impl Statement for Scopes {
-    type Output = Vec<Scope>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Scope>, StoreError> {
-        remembered::scopes(tx).await
-    }
-}
-
-/// The users of this name.
-pub(super) struct Named {
-    pub(super) name: String,
-}
-
-#[async_trait]
-impl Statement for Named {
-    type Output = Vec<UserId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<UserId>, StoreError> {
-        transfer::users_by_name(tx, &self.name).await
-    }
-}
-
 /// The newest.
-pub(super) struct Newest {
-    pub(super) scopes: Vec<Scope>,
-    pub(super) limit: i64,
-}
-
-#[async_trait]
-impl Statement for Newest {
-    type Output = Vec<Row>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Row>, StoreError> {
-        let mut items = Vec::new();
-        for scope in &self.scopes {
-            items.extend(remembered::newest(tx, *scope, false, self.limit).await?.into_iter().map(Item::Memory));
-            items.extend(remembered::current(tx, *scope, self.limit).await?.into_iter().map(Item::Fact));
-        }
-        let mut rows = Rows { items }.run(tx).await?;
-        rows.sort_by_key(|row| std::cmp::Reverse(row.at));
-        rows.truncate(usize::try_from(self.limit).unwrap_or(usize::MAX));
-        Ok(rows)
+pub(super) async fn newest(tx: &mut Tx, scopes: &[Scope], limit: i64) -> Result<Vec<Row>, StoreError> {
+    let mut items = Vec::new();
+    for scope in scopes {
+        items.extend(remembered::newest(tx, *scope, false, limit).await?.into_iter().map(Item::Memory));
+        items.extend(remembered::current(tx, *scope, limit).await?.into_iter().map(Item::Fact));
     }
-}
-
-/// Of facts those that match.
-struct Facts {
-    search: SearchFacts,
-}
-
-#[async_trait]
-impl Statement for Facts {
-    type Output = Vec<Item>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Item>, StoreError> {
-        Ok(self.search.run(tx).await?.into_iter().map(|row| Item::Fact(row.id)).collect())
-    }
+    let mut rows = rows(tx, &items).await?;
+    rows.sort_by_key(|row| std::cmp::Reverse(row.at));
+    rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(rows)
 }
 
 /// What there is under these names, in this order.
-struct Rows {
-    items: Vec<Item>,
-}
-
-#[async_trait]
-impl Statement for Rows {
-    type Output = Vec<Row>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Row>, StoreError> {
-        let mut rows = Vec::new();
-        for item in &self.items {
-            rows.extend(match item {
-                Item::Memory(id) => memory(tx, *id).await?,
-                Item::Fact(id) => fact(tx, *id).await?,
-            });
-        }
-        Ok(rows)
+async fn rows(tx: &mut Tx, items: &[Item]) -> Result<Vec<Row>, StoreError> {
+    let mut rows = Vec::new();
+    for item in items {
+        rows.extend(match item {
+            Item::Memory(id) => memory(tx, *id).await?,
+            Item::Fact(id) => fact(tx, *id).await?,
+        });
     }
+    Ok(rows)
 }
 
 async fn memory(tx: &mut Tx, id: MemoryId) -> Result<Option<Row>, StoreError> {
@@ -158,9 +98,9 @@ pub(super) async fn search(
         now: SystemClock.now(),
     };
     let said = memory.search(&question).await?.fragments.into_iter().map(|fragment| Item::Memory(fragment.memory));
-    let search = SearchFacts { scopes, query: words.to_owned(), limit };
-    let known = store.read(Facts { search }).await?;
-    let rows = store.read(Rows { items: said.chain(known).collect() }).await?;
+    let known = store.read(async |tx| facts::search(tx, &scopes, words, limit).await).await?;
+    let items: Vec<Item> = said.chain(known.into_iter().map(|row| Item::Fact(row.id))).collect();
+    let rows = store.read(async |tx| rows(tx, &items).await).await?;
     store.close().await;
     Ok(rows)
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use hob_memory::amount::{Amount, Amounts, Embedding, OfScope};
+use hob_memory::amount::{self, Amounts, Embedding, OfScope};
 use hob_store::reader::Reader;
 
 /// All of it in numbers.
@@ -23,7 +23,7 @@ pub(super) struct Stats {
 
 /// Reads them.
 pub(super) async fn read(database: &Path) -> anyhow::Result<Stats> {
-    let Amounts { scopes, embedding, oldest, newest } = Reader::open(database).await?.read(Amount).await?;
+    let Amounts { scopes, embedding, oldest, newest } = Reader::open(database).await?.read(amount::amounts).await?;
     let bytes = size(database).with_context(|| format!("{} cannot be read", database.display()))?;
     Ok(Stats { scopes, embedding, bytes, oldest, newest })
 }

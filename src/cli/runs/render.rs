@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::cli::replay::words::{count_of, cut, grouped, moment};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::money::Money;
-use hob_store::recorded::Listed;
+use hob_store::run_list::Entry;
 
 /// The first words of a message that are shown.
 const WORDS_MAX: usize = 48;
@@ -29,8 +29,8 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(run: &'a Listed) -> Self {
-        let Listed { id, session, who, state, created_at, ended_at, text, cycles, tokens, cost, parent } = run;
+    fn of(run: &'a Entry) -> Self {
+        let Entry { id, session, who, state, created_at, ended_at, text, cycles, tokens, cost, parent, .. } = run;
         Self {
             run: *id,
             accepted_at: at(*created_at),
@@ -48,7 +48,7 @@ impl<'a> Row<'a> {
 }
 
 /// The runs, for programs.
-pub(super) fn data(runs: &[Listed]) -> Vec<Row<'_>> {
+pub(super) fn data(runs: &[Entry]) -> Vec<Row<'_>> {
     runs.iter().map(Row::of).collect()
 }
 
@@ -57,14 +57,14 @@ fn at(millis: i64) -> Timestamp {
 }
 
 /// The runs, for people: a line each.
-pub(super) fn table(runs: &[Listed]) -> String {
+pub(super) fn table(runs: &[Entry]) -> String {
     if runs.is_empty() {
         return "No run.\n".to_owned();
     }
     runs.iter().map(line).collect()
 }
 
-fn line(run: &Listed) -> String {
+fn line(run: &Entry) -> String {
     let at = moment(at(run.created_at));
     let cost = run.cost.map_or_else(|| "price unknown".to_owned(), |nanos| Money::from_nanos(nanos).to_string());
     let (tokens, cycles) = (grouped(run.tokens.unsigned_abs()), count_of(run.cycles.unsigned_abs(), "cycle"));
@@ -84,10 +84,12 @@ fn line(run: &Listed) -> String {
 mod tests {
     use super::*;
 
-    fn listed(id: i64, state: &str, cycles: i64, cost: Option<i64>) -> Listed {
-        Listed {
+    fn listed(id: i64, state: &str, cycles: i64, cost: Option<i64>) -> Entry {
+        Entry {
             id: RunId(id),
             session: "7".to_owned(),
+            channel: "telegram".to_owned(),
+            end: None,
             who: "Ada".to_owned(),
             state: state.to_owned(),
             created_at: 1_767_225_600_000,

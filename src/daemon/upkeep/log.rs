@@ -13,7 +13,7 @@ use hob_core::domain::condition::{Conditions, Part, Trouble};
 use hob_core::policy::upkeep::LogWatch;
 use hob_store::Store;
 use hob_store::error::StoreError;
-use hob_store::upkeep::log::Cut;
+use hob_store::upkeep::log;
 use hob_store::writer::Manner;
 
 /// How often the log is looked at.
@@ -52,7 +52,7 @@ impl Keeper {
         let folded = self.store.fold().await?;
         tracing::debug!(bytes, pages = folded.pages, folded = folded.folded, "upkeep.log");
         if quiet && folded.is_whole() && bytes >= CUT_BYTES {
-            self.store.step(Cut, Manner::Bare, STEP_MAX).await?;
+            self.store.step(log::cut, Manner::Bare, STEP_MAX).await?;
         }
         Ok(self.told(watch, watch.after(folded.pages, folded.folded), bytes))
     }

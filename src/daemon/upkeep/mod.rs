@@ -22,10 +22,11 @@ use hob_config::upkeep::UpkeepConfig;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::upkeep::{LastRound, Round};
 use hob_core::policy::upkeep::Room;
+use hob_store::Store;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
+use hob_store::unit::UnitOfWork;
 use hob_store::writer::{Manner, Stepped};
-use hob_store::{Statement, Store};
 
 /// How long a step may keep others from writing, beside what its commit takes. SQLite gives it up then.
 pub const STEP_MAX: Duration = Duration::from_millis(25);
@@ -108,10 +109,13 @@ impl Hand {
     }
 
     /// Does a step when it is quiet; `None`: it would have taken too long.
-    async fn step<S: Statement>(&mut self, statement: S, manner: Manner) -> Result<Option<Stepped<S::Output>>, Halt> {
+    async fn step<T: Send + 'static>(
+        &mut self,
+        unit: impl UnitOfWork<T> + 'static,
+    ) -> Result<Option<Stepped<T>>, Halt> {
         self.until_quiet().await?;
         let began = Instant::now();
-        let done = match self.store.step(statement, manner, STEP_MAX).await {
+        let done = match self.store.step(unit, Manner::Transaction, STEP_MAX).await {
             Err(StoreError::Overlong) => {
                 tracing::debug!(took = ?began.elapsed(), "upkeep.overlong: a step was given up");
                 None

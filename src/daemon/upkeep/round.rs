@@ -7,11 +7,9 @@ use crate::daemon::upkeep::{Halt, Hand, Keep};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::upkeep::Round;
 use hob_core::policy::upkeep::{Stride, surplus};
-use hob_store::upkeep::blobs;
-use hob_store::upkeep::journals::LetGo;
-use hob_store::upkeep::pages::{Analyse, Count, GiveBack, Index, Merge, Outdated};
-use hob_store::upkeep::rows::{Bounds, Drop, Kind, Look};
-use hob_store::writer::Manner;
+use hob_store::upkeep::pages::Index;
+use hob_store::upkeep::rows::Kind;
+use hob_store::upkeep::{blobs, journals, pages, rows};
 
 /// How many numbers are looked through at once, by those who only read.
 const WINDOW: i64 = 1_000;
@@ -47,12 +45,12 @@ pub async fn round(mut hand: Hand, keep: &Keep) -> Result<Round, Halt> {
     for index in Index::ALL {
         hand.merge(index).await?;
     }
-    let outdated = hand.step(Outdated, Manner::Transaction).await?;
+    let outdated = hand.step(pages::outdated).await?;
     for table in outdated.map(|stepped| stepped.output).unwrap_or_default() {
-        hand.step(Analyse { table }, Manner::Transaction).await?;
+        hand.step(async move |tx| pages::analyse(tx, &table).await).await?;
     }
     hand.give_back().await?;
-    let pages = hand.store.read(Count).await?;
+    let pages = hand.store.read(pages::count).await?;
     let mut round = hand.round;
     round.pages = (pages.all.unsigned_abs(), pages.free.unsigned_abs());
     (round.ended, round.took) = (Some(hand.clock.now()), began.elapsed());
@@ -71,11 +69,13 @@ impl Hand {
 
     /// Looks through the numbers of a kind, and deletes what is old.
     async fn old(&mut self, kind: Kind, before: Timestamp) -> Result<(), Halt> {
-        let Some((lowest, highest)) = self.store.read(Bounds { kind }).await? else { return Ok(()) };
+        let Some((lowest, highest)) = self.store.read(async |tx| rows::bounds(tx, kind).await).await? else {
+            return Ok(());
+        };
         let (mut after, mut stride) = (lowest - 1, Stride::new(100, ROWS_MAX));
         while after < highest {
             let through = highest.min(after.saturating_add(WINDOW));
-            let mut old = self.store.read(Look { kind, window: (after, through), before }).await?;
+            let mut old = self.store.read(async |tx| rows::find_old(tx, kind, (after, through), before).await).await?;
             after = through;
             while !old.is_empty() {
                 let count = old.len().min(usize::try_from(stride.size()).unwrap_or(1));
@@ -83,7 +83,7 @@ impl Hand {
                 let (done, next) = if kind == Kind::Journals {
                     self.let_go(ids, stride).await?
                 } else {
-                    self.drop_rows(Drop { kind, ids, before }, stride).await?
+                    self.drop_rows(kind, ids, before, stride).await?
                 };
                 let Some(next) = next else {
                     // Not even the least of it fits: it is left where it is.
@@ -98,9 +98,15 @@ impl Hand {
     }
 
     /// Gives how many are done, and how much to do next; none: nothing can be done.
-    async fn drop_rows(&mut self, rows: Drop, stride: Stride) -> Result<(usize, Option<Stride>), Halt> {
-        let (kind, count) = (rows.kind, rows.ids.len());
-        match self.step(rows, Manner::Transaction).await? {
+    async fn drop_rows(
+        &mut self,
+        kind: Kind,
+        ids: Vec<i64>,
+        before: Timestamp,
+        stride: Stride,
+    ) -> Result<(usize, Option<Stride>), Halt> {
+        let count = ids.len();
+        match self.step(async move |tx| rows::drop_old(tx, kind, &ids, before).await).await? {
             Some(done) => {
                 self.gone(kind.name(), done.output);
                 Ok((count, Some(stride.after(done.held))))
@@ -111,9 +117,9 @@ impl Hand {
 
     /// As with rows; the stride counts events.
     async fn let_go(&mut self, runs: Vec<i64>, stride: Stride) -> Result<(usize, Option<Stride>), Halt> {
-        let runs = runs.into_iter().map(RunId).collect();
-        let statement = LetGo { runs, events: stride.size(), now: self.clock.now() };
-        match self.step(statement, Manner::Transaction).await? {
+        let runs: Vec<RunId> = runs.into_iter().map(RunId).collect();
+        let (events, now) = (stride.size(), self.clock.now());
+        match self.step(async move |tx| journals::let_go(tx, &runs, events, now).await).await? {
             Some(done) => {
                 self.gone(Kind::Journals.name(), done.output.runs as u64);
                 Ok((done.output.runs, Some(stride.after(done.held))))
@@ -125,13 +131,13 @@ impl Hand {
     async fn loose_texts(&mut self) -> Result<(), Halt> {
         let mut after = String::new();
         loop {
-            let page = self.store.read(blobs::Look { after, limit: WINDOW }).await?;
+            let page = self.store.read(async |tx| blobs::look_through(tx, &after, WINDOW).await).await?;
             let mut stride = Stride::new(50, ROWS_MAX);
             let mut loose = page.loose;
             while !loose.is_empty() {
                 let count = loose.len().min(usize::try_from(stride.size()).unwrap_or(1));
                 let hashes = loose.get(..count).unwrap_or_default().to_vec();
-                match self.step(blobs::Drop { hashes }, Manner::Transaction).await? {
+                match self.step(async move |tx| blobs::drop_loose(tx, &hashes).await).await? {
                     Some(done) => {
                         self.gone("texts", done.output);
                         loose.drain(..count);
@@ -153,8 +159,8 @@ impl Hand {
     async fn merge(&mut self, index: Index) -> Result<(), Halt> {
         let mut stride = Stride::new(16, MERGE_MAX);
         for _ in 0..MERGES_MAX {
-            let merge = Merge { index, pages: stride.size() };
-            match self.step(merge, Manner::Transaction).await? {
+            let most = stride.size();
+            match self.step(async move |tx| pages::merge(tx, index, most).await).await? {
                 Some(done) if !done.output => return Ok(()),
                 Some(done) => stride = stride.after(done.held),
                 None => match stride.shorter() {
@@ -167,11 +173,11 @@ impl Hand {
     }
 
     async fn give_back(&mut self) -> Result<(), Halt> {
-        let pages = self.store.read(Count).await?;
+        let pages = self.store.read(pages::count).await?;
         let (mut left, mut stride) = (surplus(pages.all, pages.free), Stride::new(128, PAGES_MAX));
         while left > 0 {
-            let give = GiveBack { pages: stride.size().min(left) };
-            match self.step(give, Manner::Transaction).await? {
+            let most = stride.size().min(left);
+            match self.step(async move |tx| pages::give_back(tx, most).await).await? {
                 // In a file of the old form nothing is given back.
                 Some(done) if done.output <= 0 => return Ok(()),
                 Some(done) => {

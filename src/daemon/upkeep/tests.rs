@@ -2,19 +2,18 @@ use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
-use async_trait::async_trait;
 use tempfile::TempDir;
 
 use super::*;
 use crate::daemon::upkeep::disk::Watch;
-use hob_agent::replay::load::{Found, Load};
+use hob_agent::replay::load::{self, Found};
 use hob_core::domain::condition::{Conditions, Part};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::space::Space;
 use hob_core::policy::upkeep::Room;
-use hob_store::upkeep::journals::LetGo;
-use hob_store::upkeep::newest::Newest;
-use hob_store::upkeep::pages::{Count, GiveBack, Pages};
+use hob_store::upkeep::journals;
+use hob_store::upkeep::newest;
+use hob_store::upkeep::pages::{self, Pages};
 use hob_store::{Pace, Tx};
 
 /// The thousandth day.
@@ -30,28 +29,14 @@ impl Clock for At {
 }
 
 /// Runs SQL as it stands.
-struct Sql(String);
-
-#[async_trait]
-impl Statement for Sql {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        sqlx::raw_sql(sqlx::AssertSqlSafe(self.0.clone())).execute(tx).await?;
-        Ok(())
-    }
+async fn run(tx: &mut Tx, sql: &str) -> Result<(), StoreError> {
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned())).execute(tx).await?;
+    Ok(())
 }
 
 /// One column of text.
-struct Texts(&'static str);
-
-#[async_trait]
-impl Statement for Texts {
-    type Output = Vec<String>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
-        Ok(sqlx::query_scalar(self.0).fetch_all(tx).await?)
-    }
+async fn column(tx: &mut Tx, sql: &'static str) -> Result<Vec<String>, StoreError> {
+    Ok(sqlx::query_scalar(sql).fetch_all(tx).await?)
 }
 
 struct Bench {
@@ -74,11 +59,12 @@ impl Bench {
     }
 
     async fn sql(&self, sql: impl Into<String>) {
-        self.store.write(Sql(sql.into())).await.unwrap();
+        let text = sql.into();
+        self.store.write(async move |tx| run(tx, &text).await).await.unwrap();
     }
 
     async fn texts(&self, sql: &'static str) -> Vec<String> {
-        self.store.read(Texts(sql)).await.unwrap()
+        self.store.read(async |tx| column(tx, sql).await).await.unwrap()
     }
 
     /// A run that came and ended on a day, with a journal, a call of a tool and of a model, a word to it, and a reply.
@@ -171,8 +157,8 @@ async fn n12_what_is_old_goes_and_what_is_needed_stays() {
         bench.texts("SELECT state FROM runs WHERE let_go_at IS NOT NULL AND state_hash IS NULL").await,
         ["completed"]
     );
-    assert_eq!(bench.store.read(Load { run: RunId(1) }).await.unwrap(), Found::LetGo);
-    assert!(matches!(bench.store.read(Load { run: RunId(4) }).await.unwrap(), Found::Run(_)));
+    assert_eq!(bench.store.read(async |tx| load::load(tx, RunId(1)).await).await.unwrap(), Found::LetGo);
+    assert!(matches!(bench.store.read(async |tx| load::load(tx, RunId(4)).await).await.unwrap(), Found::Run(_)));
     let again = bench.round(&keep).await;
     assert_eq!((again.gone.len(), again.ended), (0, Some(At.now())));
     // Kept for ever is kept.
@@ -188,10 +174,13 @@ async fn n12_a_long_journal_goes_in_slices() {
     let bench = Bench::new().await;
     bench.run(1, "completed", 1).await;
     bench.run(2, "completed", 1).await;
-    let step = |events| LetGo { runs: vec![RunId(1), RunId(2)], events, now: At.now() };
-    let gone = bench.store.write(step(2)).await.unwrap();
+    let step = async |events| {
+        let unit = async move |tx: &mut Tx| journals::let_go(tx, &[RunId(1), RunId(2)], events, At.now()).await;
+        bench.store.write(unit).await.unwrap()
+    };
+    let gone = step(2).await;
     assert_eq!((gone.runs, gone.events), (0, 2));
-    assert_eq!(bench.store.read(Load { run: RunId(1) }).await.unwrap(), Found::LetGo);
+    assert_eq!(bench.store.read(async |tx| load::load(tx, RunId(1)).await).await.unwrap(), Found::LetGo);
     assert_eq!(
         bench.texts("SELECT run_id || ':' || seq FROM run_events ORDER BY 1").await,
         ["1:1", "2:1", "2:2", "2:3"]
@@ -201,7 +190,7 @@ async fn n12_a_long_journal_goes_in_slices() {
     assert_eq!(bench.round(&keep).await.gone["journals"], 2);
     assert!(bench.texts("SELECT run_id || '' FROM run_events").await.is_empty());
     bench.run(3, "waiting", 1).await;
-    let gone = bench.store.write(LetGo { runs: vec![RunId(3)], events: 9, now: At.now() }).await.unwrap();
+    let gone = bench.store.write(async |tx| journals::let_go(tx, &[RunId(3)], 9, At.now()).await).await.unwrap();
     assert_eq!(gone.events, 0, "a run that is not over keeps its journal, whoever says so");
     bench.store.close().await;
 }
@@ -220,10 +209,10 @@ async fn n12_free_pages_are_given_back_and_indexes_merged() {
             )
             .await;
     }
-    let full: Pages = bench.store.read(Count).await.unwrap();
+    let full: Pages = bench.store.read(pages::count).await.unwrap();
     let round = bench.round(&Keep::default()).await;
     assert_eq!(round.gone["texts"], 4_000);
-    let after: Pages = bench.store.read(Count).await.unwrap();
+    let after: Pages = bench.store.read(pages::count).await.unwrap();
     assert!(after.all < full.all / 2 && round.pages_freed > 1_000, "{full:?} {after:?} {round:?}");
     assert_eq!(round.pages, (after.all.unsigned_abs(), after.free.unsigned_abs()));
     assert_eq!(bench.texts("SELECT count(*) || '' FROM facts_fts WHERE facts_fts MATCH 'garden'").await, ["20"]);
@@ -252,32 +241,27 @@ async fn n12_an_old_file_is_brought_into_shape() {
     assert_eq!(form(&path), (4_096, 0), "somebody reads it");
     sqlx::Connection::close(raw).await.unwrap();
     let store = Store::open(&path, Pace::Threaded).await.unwrap();
-    store.write(Sql("INSERT INTO blobs (hash, text) VALUES ('a', 'b')".to_owned())).await.unwrap();
-    assert_eq!(store.read(Texts("SELECT text FROM blobs")).await.unwrap(), ["b"]);
+    let text = "INSERT INTO blobs (hash, text) VALUES ('a', 'b')";
+    store.write(async move |tx| run(tx, text).await).await.unwrap();
+    assert_eq!(store.read(async |tx| column(tx, "SELECT text FROM blobs").await).await.unwrap(), ["b"]);
     store.close().await;
     assert_eq!(form(&path), (1_024, 1));
 }
 
 /// Never ends by itself.
-struct Endless;
-
-#[async_trait]
-impl Statement for Endless {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
-             INSERT INTO blobs (hash, text) SELECT 'b' || i, 'x' FROM n";
-        sqlx::raw_sql(endless).execute(tx).await?;
-        Ok(())
-    }
+async fn endless(tx: &mut Tx) -> Result<(), StoreError> {
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+         INSERT INTO blobs (hash, text) SELECT 'b' || i, 'x' FROM n";
+    sqlx::raw_sql(endless).execute(tx).await?;
+    Ok(())
 }
 
 #[tokio::test]
 async fn n12_a_step_that_takes_too_long_is_given_up_and_has_done_nothing() {
     let bench = Bench::new().await;
-    let step = bench.store.step(Endless, Manner::Transaction, Duration::from_millis(20));
-    let write = bench.store.write(Sql("INSERT INTO blobs (hash, text) VALUES ('mine', 'x')".to_owned()));
+    let step = bench.store.step(endless, Manner::Transaction, Duration::from_millis(20));
+    let text = "INSERT INTO blobs (hash, text) VALUES ('mine', 'x')";
+    let write = bench.store.write(async move |tx| run(tx, text).await);
     let (given_up, written) = tokio::join!(step, write);
     assert!(matches!(given_up, Err(StoreError::Overlong)), "{given_up:?}");
     written.unwrap();
@@ -286,17 +270,22 @@ async fn n12_a_step_that_takes_too_long_is_given_up_and_has_done_nothing() {
     let slow =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT count(*) || '' FROM n";
     bench.sql(slow).await;
-    let done = bench.store.step(GiveBack { pages: 1 }, Manner::Transaction, Duration::from_secs(5)).await.unwrap();
+    let done = bench
+        .store
+        .step(async |tx| pages::give_back(tx, 1).await, Manner::Transaction, Duration::from_secs(5))
+        .await
+        .unwrap();
     assert!((0..=1).contains(&done.output));
     bench.store.close().await;
-    let closed = bench.store.step(GiveBack { pages: 1 }, Manner::Transaction, Duration::from_secs(5)).await;
+    let closed =
+        bench.store.step(async |tx| pages::give_back(tx, 1).await, Manner::Transaction, Duration::from_secs(5)).await;
     assert!(matches!(closed, Err(StoreError::Closed)));
 }
 
 /// The log is folded beside the writer, and cut when nobody reads from it.
 #[tokio::test]
 async fn n12_the_log_is_folded_and_cut() {
-    use hob_store::upkeep::log::Cut;
+    use hob_store::upkeep::log;
     let bench = Bench::new().await;
     let log = bench.home.path().join("hob.db-wal");
     bench.sql("INSERT INTO blobs (hash, text) VALUES ('a', printf('%.*c', 3000000, 'x'))").await;
@@ -307,12 +296,12 @@ async fn n12_the_log_is_folded_and_cut() {
     bench.sql("INSERT INTO blobs (hash, text) VALUES ('b', printf('%.*c', 3000000, 'x'))").await;
     let folded = bench.store.fold().await.unwrap();
     assert!(!folded.is_whole() && folded.folded > 0, "{folded:?}");
-    let cut = bench.store.step(Cut, Manner::Bare, STEP_MAX).await.unwrap();
+    let cut = bench.store.step(log::cut, Manner::Bare, STEP_MAX).await.unwrap();
     assert!(!cut.output && cut.held < Duration::from_secs(2), "it does not wait for a reader: {:?}", cut.held);
     sqlx::raw_sql("COMMIT").execute(&mut reader).await.unwrap();
     sqlx::Connection::close(reader).await.unwrap();
     assert!(bench.store.fold().await.unwrap().is_whole());
-    assert!(bench.store.step(Cut, Manner::Bare, STEP_MAX).await.unwrap().output);
+    assert!(bench.store.step(log::cut, Manner::Bare, STEP_MAX).await.unwrap().output);
     assert_eq!(std::fs::metadata(&log).unwrap().len(), 0);
     bench.store.close().await;
 }
@@ -403,9 +392,9 @@ fn n12_a_clock_far_ahead_of_all_messages_is_not_believed() {
 #[tokio::test]
 async fn n12_the_newest_message_is_the_one_that_came_last() {
     let bench = Bench::new().await;
-    assert_eq!(bench.store.read(Newest).await.unwrap(), None);
+    assert_eq!(bench.store.read(newest::message_at).await.unwrap(), None);
     bench.run(1, "completed", 20).await;
     bench.run(2, "completed", 10).await;
-    assert_eq!(bench.store.read(Newest).await.unwrap().unwrap().as_millisecond(), 10 * DAY);
+    assert_eq!(bench.store.read(newest::message_at).await.unwrap().unwrap().as_millisecond(), 10 * DAY);
     bench.store.close().await;
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use jiff::tz::TimeZone;
 
 use crate::daemon::DATABASE;
@@ -17,7 +16,7 @@ use hob_store::error::StoreError;
 use hob_store::inspect::inspect;
 use hob_store::lock::holder;
 use hob_store::reader::Reader;
-use hob_store::{Statement, Tx, schedules};
+use hob_store::{Tx, schedules};
 use hob_web::ask::{AskError, ask};
 
 /// How long a running Hob may take to answer.
@@ -54,36 +53,27 @@ fn look_for_daemon(dir: &Path) -> Daemon {
     }
 }
 
-struct Schedules {
-    now: i64,
-}
-
-#[async_trait]
-impl Statement for Schedules {
-    type Output = Vec<Scheduled>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Scheduled>, StoreError> {
-        let rows = schedules::list(tx, None, SCHEDULES_MAX).await?;
-        let scheduled = rows.into_iter().map(|row| {
-            let rule = serde_json::from_str::<Rule>(&row.rule).err().map(|error| format!("its rule: {error}"));
-            let zone = TimeZone::get(&row.zone).err().map(|error| format!("its time zone: {error}"));
-            let late = row.next_at.map(|next| u64::try_from(self.now - next).unwrap_or(0));
-            Scheduled {
-                id: row.id.0,
-                state: row.state,
-                why: row.why,
-                unreadable: rule.or(zone),
-                late: late.map(Duration::from_millis),
-            }
-        });
-        Ok(scheduled.collect())
-    }
+async fn read_schedules(tx: &mut Tx, now: i64) -> Result<Vec<Scheduled>, StoreError> {
+    let rows = schedules::list(tx, None, SCHEDULES_MAX).await?;
+    let scheduled = rows.into_iter().map(|row| {
+        let rule = serde_json::from_str::<Rule>(&row.rule).err().map(|error| format!("its rule: {error}"));
+        let zone = TimeZone::get(&row.zone).err().map(|error| format!("its time zone: {error}"));
+        let late = row.next_at.map(|next| u64::try_from(now - next).unwrap_or(0));
+        Scheduled {
+            id: row.id.0,
+            state: row.state,
+            why: row.why,
+            unreadable: rule.or(zone),
+            late: late.map(Duration::from_millis),
+        }
+    });
+    Ok(scheduled.collect())
 }
 
 pub(in crate::doctor) async fn schedules(patient: &Patient) -> Vec<Finding> {
     let Some(dir) = home(patient) else { return Vec::new() };
     let now = patient.clock.now().as_millisecond();
-    let read = async { Reader::open(&dir.join(DATABASE)).await?.read(Schedules { now }).await };
+    let read = async { Reader::open(&dir.join(DATABASE)).await?.read(async |tx| read_schedules(tx, now).await).await };
     let is_running = holder(dir).is_ok_and(|holder| holder.is_some());
     match read.await {
         Ok(all) => data::schedules(&all, is_running),

@@ -5,7 +5,6 @@ mod limits;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::driver::procedures;
@@ -35,7 +34,7 @@ use hob_store::contents::{Contents, Kept};
 use hob_store::error::StoreError;
 use hob_store::outbox::Waiting;
 use hob_store::runs::{Reached, Waits};
-use hob_store::{Statement, Tx, blobs, millis, runs, signals};
+use hob_store::{Tx, blobs, millis, runs, signals};
 
 /// Something whose start is in the journal. Only a commit makes one, and only a driver takes it apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,11 +112,8 @@ pub(super) struct Advanced {
     pub(super) words: Option<Waiting>,
 }
 
-#[async_trait]
-impl Statement for Advance {
-    type Output = Advanced;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
+impl Advance {
+    pub(super) async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
         // Mostly there is nothing: a step that does not look goes nowhere if there is something.
         if !self.is_said_to()
             && let Some(done) = self.move_on(tx, Vec::new()).await?
@@ -128,9 +124,7 @@ impl Statement for Advance {
         // Whoever has lost the lease takes nothing with them: the whole transaction is void.
         self.move_on(tx, signals).await?.ok_or(StoreError::LeaseLost)
     }
-}
 
-impl Advance {
     /// Is it moved by what people say, or may it take along what they say?
     fn is_said_to(&self) -> bool {
         matches!(self.cause, Cause::Signals) || self.state.active().is_some_and(|active| settles(&active.phase))

@@ -22,10 +22,11 @@ use hob_model::message::{Message, Picture};
 use hob_model::offered::OfferedTools;
 use hob_model::price;
 use hob_model::tokens::{Calibration, Sample};
-use hob_store::Statement;
 use hob_store::beginnings::Beginning;
 use hob_store::error::StoreError;
 use hob_store::sessions::Session;
+use hob_store::unit::UnitOfWork;
+use hob_store::{files, messages, model_calls, runs};
 use hob_tools::ToolSpec;
 use hob_tools::registry::covers;
 
@@ -160,8 +161,10 @@ impl Beginner<'_> {
             return Ok(from);
         }
         // So many of the newest that are still read go along, wherever they stand among those that are not.
-        let window = claim::Window { session: session.id, after: known, newest: kept - from + 1 };
-        Ok(self.read(window).await?.unwrap_or(last + 1))
+        Ok(self
+            .read(async |tx| messages::nth_newest(tx, session.id, known, kept - from + 1).await)
+            .await?
+            .unwrap_or(last + 1))
     }
 
     /// The fixed part of the run's requests, with the texts that it refers to, and what they are made of.
@@ -172,7 +175,7 @@ impl Beginner<'_> {
     ) -> Result<(Context, Vec<(String, String)>, Arc<Material>), StoreError> {
         let Fixed { system, tools, tail } = fixed;
         let (from, through) = (stretch.from, stretch.through);
-        let past = if from > through { Past::default() } else { self.read(stretch).await? };
+        let past = if from > through { Past::default() } else { self.read(async |tx| stretch.load(tx).await).await? };
         let material = Material { system, tools, tail, past };
         let context = Context {
             system: system_digest(&material.system),
@@ -200,8 +203,8 @@ impl Beginner<'_> {
         if choice.is_some() || !tiers.differ() {
             return Ok(chosen);
         }
-        let recent = self.read(claim::Recent { session: self.session.id }).await?;
-        let attachments = self.read(claim::Attachments { inbound: accepted.inbound }).await?;
+        let recent = self.read(async |tx| runs::look::recent(tx, self.session.id).await).await?;
+        let attachments = self.read(async |tx| Ok(files::of_message(tx, accepted.inbound).await?.len())).await?;
         let around = Around { attachments, tool_calls: recent.tool_calls, failed: recent.failed };
         let tier = route(&Features::of(&accepted.text, around));
         tracing::debug!(?tier, "model.routed");
@@ -233,15 +236,15 @@ impl Beginner<'_> {
     /// How a model counts that no run of this process began with.
     async fn load_counts(&self, model: &str) -> Result<Calibration, StoreError> {
         let limit = i64::try_from(Calibration::SAMPLES_MAX).unwrap_or(i64::MAX);
-        let counts = self.read(claim::Counts { model: model.to_owned(), limit }).await?;
+        let counts = self.read(async |tx| model_calls::latest_counts(tx, model, limit).await).await?;
         let samples = counts
             .iter()
             .map(|count| Sample { estimated: count.estimate.unsigned_abs(), reported: count.reported.unsigned_abs() });
         Ok(self.ports.counts.load(model, samples.collect()))
     }
 
-    async fn read<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
-        self.ports.store.read(statement).await
+    async fn read<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+        self.ports.store.read(unit).await
     }
 }
 

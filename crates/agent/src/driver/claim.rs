@@ -1,8 +1,5 @@
 //! Taking a run over: the claim, and loading what its requests are made of.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::driver::foreseen::BegunAtOnce;
@@ -13,8 +10,8 @@ use crate::machine::begun::{Context, PastMessage, PastRole};
 use crate::machine::event::Event;
 use crate::machine::state::State;
 use crate::prompt::{Material, Past, one_line};
-use crate::write_off::{Park, fold, load_or_park};
-use hob_core::domain::ids::{InboundId, RunId, SessionId, UserId};
+use crate::write_off::{fold, load_or_park, park};
+use hob_core::domain::ids::{SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;
 use hob_core::policy::access::AccessList;
@@ -25,18 +22,7 @@ use hob_store::beginnings::Beginning;
 use hob_store::error::StoreError;
 use hob_store::runs::Lease;
 use hob_store::sessions::Session;
-use hob_store::{
-    Statement, Store, Tx, beginnings, blobs, files, members, messages, millis, model_calls, occurrences, runs, sessions,
-};
-
-/// Claims the session's next run, if there is one to be driven.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    /// Whose lane.
-    pub session: SessionId,
-    /// By whom and for how long.
-    pub lease: Lease,
-}
+use hob_store::{Store, Tx, beginnings, blobs, members, messages, millis, runs, sessions};
 
 /// A claimed run.
 pub struct Claimed {
@@ -62,23 +48,19 @@ pub struct Begins {
     pub(super) begun: Option<BegunAtOnce>,
 }
 
-#[async_trait]
-impl Statement for Claim {
-    type Output = Found;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
-        let Some(claimed) = runs::claim(tx, self.session, &self.lease).await? else {
-            return Ok(Found::Nothing);
-        };
-        let key = RunKey { run: claimed.id, session: self.session };
-        if claimed.begun {
-            return Ok(Found::Begun(key));
-        }
-        Ok(match load_or_park(tx, &key, self.lease.now).await? {
-            Some(folded) => Found::Run(Box::new(with_session(tx, key, (folded, claimed.taken_in_at)).await?)),
-            None => Found::Parked,
-        })
+/// Claims the session's next run, if there is one to be driven.
+pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Found, StoreError> {
+    let Some(claimed) = runs::claim(tx, session, lease).await? else {
+        return Ok(Found::Nothing);
+    };
+    let key = RunKey { run: claimed.id, session };
+    if claimed.begun {
+        return Ok(Found::Begun(key));
     }
+    Ok(match load_or_park(tx, &key, lease.now).await? {
+        Some(folded) => Found::Run(Box::new(with_session(tx, key, (folded, claimed.taken_in_at)).await?)),
+        None => Found::Parked,
+    })
 }
 
 /// What a claim found.
@@ -121,72 +103,34 @@ impl From<Opened> for Claimed {
 
 /// Claims a run and loads it. The journal of one that has begun may be long: it is folded when nobody waits for the writer, and
 /// whoever has claimed it is the only one to write it.
-///
-/// # Errors
-/// When the database fails.
-pub async fn take_over(store: &Store, claim: Claim) -> Result<Found, StoreError> {
-    let now = claim.lease.now;
-    let key = match store.write(claim).await? {
+pub async fn take_over(store: &Store, session: SessionId, lease: Lease) -> Result<Found, StoreError> {
+    let now = lease.now;
+    let key = match store.write(async move |tx| claim(tx, session, &lease).await).await? {
         Found::Begun(key) => key,
         found => return Ok(found),
     };
-    Ok(match store.read(Load { key: key.clone() }).await? {
+    Ok(match store.read(async |tx| load(tx, &key).await).await? {
         Ok(claimed) => Found::Run(Box::new(claimed)),
         Err(why) => {
-            store.write(Park { key, why, now }).await?;
+            store.write(async move |tx| park(tx, &key, &why, now).await).await?;
             Found::Parked
         }
     })
 }
 
 /// Loads a run that was claimed just now; or why it cannot be read.
-struct Load {
-    key: RunKey,
-}
-
-#[async_trait]
-impl Statement for Load {
-    type Output = Result<Claimed, String>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Result<Claimed, String>, StoreError> {
-        match fold(tx, self.key.run).await? {
-            Ok(folded) => with_session(tx, self.key.clone(), (folded, 0)).await.map(Ok),
-            Err(why) => Ok(Err(why)),
-        }
+async fn load(tx: &mut Tx, key: &RunKey) -> Result<Result<Claimed, String>, StoreError> {
+    match fold(tx, key.run).await? {
+        Ok(folded) => with_session(tx, key.clone(), (folded, 0)).await.map(Ok),
+        Err(why) => Ok(Err(why)),
     }
 }
 
 /// Loads a run that this process has claimed already.
-#[derive(Debug, Clone)]
-pub struct Reload {
-    /// Run and session.
-    pub key: RunKey,
-}
-
-#[async_trait]
-impl Statement for Reload {
-    type Output = Claimed;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Claimed, StoreError> {
-        let folded = journal::load(tx, self.key.run).await?;
-        let at = folded.last_at;
-        with_session(tx, self.key.clone(), (folded, at)).await
-    }
-}
-
-/// How many files came with a message.
-#[derive(Debug, Clone)]
-pub(super) struct Attachments {
-    pub(super) inbound: InboundId,
-}
-
-#[async_trait]
-impl Statement for Attachments {
-    type Output = usize;
-
-    async fn run(&self, tx: &mut Tx) -> Result<usize, StoreError> {
-        Ok(files::of_message(tx, self.inbound).await?.len())
-    }
+pub async fn reload(tx: &mut Tx, key: &RunKey) -> Result<Claimed, StoreError> {
+    let folded = journal::load(tx, key.run).await?;
+    let at = folded.last_at;
+    with_session(tx, key.clone(), (folded, at)).await
 }
 
 async fn with_session(tx: &mut Tx, key: RunKey, (folded, taken_in_at): (Folded, i64)) -> Result<Claimed, StoreError> {
@@ -215,11 +159,8 @@ pub(super) struct History {
     pub(super) through: i64,
 }
 
-#[async_trait]
-impl Statement for History {
-    type Output = Past;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Past, StoreError> {
+impl History {
+    pub(super) async fn load(&self, tx: &mut Tx) -> Result<Past, StoreError> {
         let mut past = Past::default();
         for row in messages::list(tx, self.session, self.from, self.through).await? {
             let counted = row.tokens.and_then(|tokens| u64::try_from(tokens).ok());
@@ -243,9 +184,7 @@ impl Statement for History {
         }
         Ok(past)
     }
-}
 
-impl History {
     /// What others said carries their names; what tools found for them, perhaps in their memory, is theirs alone.
     fn seen(&self, row: messages::MessageRow) -> Option<Message> {
         let message = match serde_json::from_str(&row.body) {
@@ -282,11 +221,8 @@ pub(crate) struct LoadMaterial {
     pub(crate) context: Context,
 }
 
-#[async_trait]
-impl Statement for LoadMaterial {
-    type Output = Material;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Material, StoreError> {
+impl LoadMaterial {
+    pub(crate) async fn load(&self, tx: &mut Tx) -> Result<Material, StoreError> {
         let tools = blobs::get(tx, &self.context.tools.0).await?;
         let tools: Vec<ToolSchema> = serde_json::from_str(&tools).map_err(|error| StoreError::Inconsistent {
             table: "blobs",
@@ -303,91 +239,19 @@ impl Statement for LoadMaterial {
             system: blobs::get(tx, &self.context.system.0).await?,
             tools: tools.into(),
             tail: blobs::get(tx, &self.context.tail.0).await?,
-            past: history.run(tx).await?,
+            past: history.load(tx).await?,
         })
     }
 }
 
-/// Where the newest messages of a conversation that are still read begin.
-#[derive(Clone)]
-pub(super) struct Window {
-    pub(super) session: SessionId,
-    /// Since this ordinal.
-    pub(super) after: i64,
-    /// So many.
-    pub(super) newest: i64,
-}
-
-#[async_trait]
-impl Statement for Window {
-    type Output = Option<i64>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<i64>, StoreError> {
-        messages::nth_newest(tx, self.session, self.after, self.newest).await
-    }
-}
-
-/// The latest calls of a model, to learn how it counts.
-#[derive(Clone)]
-pub(super) struct Counts {
-    pub(super) model: String,
-    pub(super) limit: i64,
-}
-
-#[async_trait]
-impl Statement for Counts {
-    type Output = Vec<model_calls::Counted>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<model_calls::Counted>, StoreError> {
-        model_calls::latest_counts(tx, &self.model, self.limit).await
-    }
-}
-
-/// How a conversation went lately.
-#[derive(Clone)]
-pub(super) struct Recent {
-    pub(super) session: SessionId,
-}
-
-#[async_trait]
-impl Statement for Recent {
-    type Output = runs::look::Recent;
-
-    async fn run(&self, tx: &mut Tx) -> Result<runs::look::Recent, StoreError> {
-        runs::look::recent(tx, self.session).await
-    }
-}
-
-/// Whether the schedule of a run that waited was deleted meanwhile.
-#[derive(Clone)]
-pub(super) struct CalledOff {
-    pub(super) run: RunId,
-}
-
-#[async_trait]
-impl Statement for CalledOff {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        occurrences::is_called_off(tx, self.run).await
-    }
-}
-
 /// Whether somebody is let in where they speak, under any of their names there.
-#[derive(Clone)]
-pub(super) struct IsLetIn {
-    pub(super) user: UserId,
-    pub(super) place: Conversation,
-    pub(super) access: Arc<AccessList>,
-}
-
-#[async_trait]
-impl Statement for IsLetIn {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        let roles = members::roles_of_user(tx, &self.access, (&self.place, self.user)).await?;
-        // Who has got another name since is known by that one.
-        Ok(roles.is_empty() || roles.iter().any(Option::is_some))
-    }
+pub(super) async fn is_let_in(
+    tx: &mut Tx,
+    user: UserId,
+    place: &Conversation,
+    access: &AccessList,
+) -> Result<bool, StoreError> {
+    let roles = members::roles_of_user(tx, access, (place, user)).await?;
+    // Who has got another name since is known by that one.
+    Ok(roles.is_empty() || roles.iter().any(Option::is_some))
 }

@@ -11,6 +11,7 @@ use crate::machine::event::Event;
 use crate::machine::state::{Phase, State};
 use crate::prompt::system_digest;
 use hob_store::error::StoreError;
+use hob_store::occurrences;
 use hob_store::sessions::Session;
 
 impl Driver {
@@ -37,7 +38,10 @@ impl Driver {
                 tracing::info!(run = %self.key.run, "its sender is not let in any more: withdrawn");
                 return Ok(Cause::Event(Event::Withdrawn));
             }
-            if accepted.order == Order::Scheduled && self.read(claim::CalledOff { run: self.key.run }).await? {
+            let run = self.key.run;
+            if accepted.order == Order::Scheduled
+                && self.read(async move |tx| occurrences::is_called_off(tx, run).await).await?
+            {
                 tracing::info!(run = %self.key.run, "its schedule was deleted meanwhile: withdrawn");
                 return Ok(Cause::Event(Event::Withdrawn));
             }
@@ -60,7 +64,8 @@ impl Driver {
     async fn is_let_in(&mut self, accepted: &Accepted) -> Result<bool, StoreError> {
         let place = accepted.destination.conversation.clone();
         let user = accepted.principal.user;
-        self.read(claim::IsLetIn { user, place, access: Arc::clone(&self.ports.access) }).await
+        let access = Arc::clone(&self.ports.access);
+        self.read(async |tx| claim::is_let_in(tx, user, &place, &access).await).await
     }
 
     /// The system prompt that the run would begin with now, as the one it began as.

@@ -54,9 +54,6 @@ impl Foreseen {
     }
 
     /// Makes what the run of this message begins with.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn of(
         ports: Arc<Ports>,
         accepted: Accepted,
@@ -75,9 +72,6 @@ impl Foreseen {
     }
 
     /// Makes a run of the message, and has it begin.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn open(
         &self,
         tx: &mut Tx,
@@ -106,7 +100,7 @@ impl Foreseen {
             contents: ports.contents.clone(),
             at,
         };
-        let advanced = hob_store::Statement::run(&advance, tx).await?;
+        let advanced = advance.run(tx).await?;
         let begun = BegunAtOnce { ports: Arc::clone(ports), advanced, material: Arc::clone(&self.prepared.material) };
         let (session, with) = (session.clone(), self.with.clone());
         Ok(Opened { key, session, with, accepted: Box::new(accepted), at, begun: Some(begun) })

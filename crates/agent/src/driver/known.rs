@@ -10,7 +10,7 @@ use crate::machine::accepted::{Accepted, Order};
 use crate::ports::Ports;
 use hob_core::domain::ids::SessionId;
 use hob_core::policy::memory::{Place, visible};
-use hob_memory::facts::{Relevant, RelevantFacts};
+use hob_memory::facts::{self, Relevant};
 use hob_memory::recall::{Question, Recollection, Window};
 use hob_store::error::StoreError;
 use hob_store::recall::Turn;
@@ -66,16 +66,18 @@ pub(super) async fn look_back(
 async fn look_up(ports: &Ports, accepted: &Accepted, question: Question) -> Result<Known, StoreError> {
     let Question { scopes, text, now, limits, .. } = question.clone();
     let store = &ports.memory.store;
-    let facts = |question: String| RelevantFacts { scopes: scopes.clone(), question, limit: limits.facts, now };
+    let relevant = async |question: &str| {
+        store.read(async |tx| facts::relevant(tx, &scopes, question, limits.facts, now).await).await
+    };
     if accepted.agent.is_some() {
-        return Ok(Known { facts: store.read(facts(text)).await?.facts, ..Known::default() });
+        return Ok(Known { facts: relevant(&text).await?.facts, ..Known::default() });
     }
     match accepted.order {
         // What a stranger writes brings up nobody's memories.
         Order::Compact | Order::Event => Ok(Known::default()),
-        Order::Heartbeat => Ok(Known { facts: store.read(facts(String::new())).await?.facts, ..Known::default() }),
+        Order::Heartbeat => Ok(Known { facts: relevant("").await?.facts, ..Known::default() }),
         Order::Answer | Order::Scheduled => {
-            let Relevant { facts, mut rivals } = store.read(facts(text.clone())).await?;
+            let Relevant { facts, mut rivals } = relevant(&text).await?;
             rivals.truncate(RIVALS_MAX);
             let Recollection { fragments, salient, answers, .. } = ports.memory.recall(&question).await?;
             Ok(Known { question: text, facts, rivals, salient, fragments, answers })

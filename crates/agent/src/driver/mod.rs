@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 use crate::driver::advance::{Advance, Advanced, Cause, Committed};
 use crate::driver::assess::Look;
 pub(crate) use crate::driver::claim::LoadMaterial;
-pub use crate::driver::claim::{Claim, Claimed, Found, Opened, Reload, take_over};
+pub use crate::driver::claim::{Claimed, Found, Opened, claim, reload, take_over};
 use crate::driver::drafts::{InDraft, Turn};
 pub use crate::driver::foreseen::Foreseen;
 use crate::driver::metered::Stages;
@@ -53,8 +53,8 @@ use hob_core::domain::ids::SessionId;
 use hob_core::domain::outgoing::Destination;
 use hob_core::policy::memory::Place;
 use hob_model::message::ToolCall;
-use hob_store::Statement;
 use hob_store::error::StoreError;
+use hob_store::unit::UnitOfWork;
 
 /// The first wait after a commit that failed for a passing reason; it doubles.
 const COMMIT_RETRY: Duration = Duration::from_millis(100);
@@ -211,7 +211,7 @@ impl Driver {
         let mut wait = COMMIT_RETRY;
         let mut outbox = self.ports.watcher.reserve(self.home);
         loop {
-            let advance = Advance {
+            let advance = Arc::new(Advance {
                 key: self.key.clone(),
                 home: self.home,
                 owner: self.ports.owner.clone(),
@@ -227,8 +227,8 @@ impl Driver {
                 access: Arc::clone(&self.ports.access),
                 contents: self.ports.contents.clone(),
                 at: self.ports.clock.now(),
-            };
-            match self.ports.store.write(advance).await {
+            });
+            match self.ports.store.write(async move |tx| advance.run(tx).await).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
                 Ok(mut advanced) => {
                     if let Some((mut outbox, words)) = outbox.take().zip(advanced.words.take()) {
@@ -269,9 +269,9 @@ impl Driver {
         effects
     }
 
-    async fn read<S: Statement + Clone>(&mut self, statement: S) -> Result<S::Output, StoreError> {
+    async fn read<T: Send>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
         let store = self.ports.store.clone();
-        self.patiently(|| store.read(statement.clone())).await
+        self.patiently(|| store.read(unit.clone())).await
     }
 
     /// Reads, again and again where the reason passes by itself: the database's trouble is not the run's.
@@ -382,7 +382,7 @@ impl Driver {
         }
         let (reader, context) = (active.input.principal.user, active.context.clone());
         let load = LoadMaterial { session: self.key.session, reader, context };
-        let material = Arc::new(self.read(load).await?);
+        let material = Arc::new(self.read(async |tx| load.load(tx).await).await?);
         self.material = Some(Arc::clone(&material));
         Ok(material)
     }

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -16,7 +15,7 @@ use hob_model::message::{Base64, Image, Message, Picture, UserPart};
 use hob_model::picture;
 use hob_model::provider::Request;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, files};
+use hob_store::{Tx, files};
 
 impl Driver {
     /// The request of a call with the bytes of its pictures, as many as fit; words stand for the others, and for all of them
@@ -35,7 +34,8 @@ impl Driver {
             return Ok(request);
         }
         let left_out = picture::plan(&all.iter().collect::<Vec<_>>());
-        let kept = self.read(StillKept { files: all.iter().map(|picture| picture.file).collect() }).await?;
+        let files = all.iter().map(|picture| picture.file).collect();
+        let kept = self.read(async |tx| still_kept(tx, &files).await).await?;
         let mut loaded: BTreeMap<String, Base64> = BTreeMap::new();
         let mut parts = Vec::with_capacity(all.len());
         for (at, picture) in all.iter().enumerate() {
@@ -92,22 +92,12 @@ pub(super) fn shows_pictures(request: &Request) -> bool {
 }
 
 /// Which files still have a record, with the content that they are known by.
-#[derive(Clone)]
-struct StillKept {
-    files: BTreeSet<FileId>,
-}
-
-#[async_trait]
-impl Statement for StillKept {
-    type Output = BTreeSet<(FileId, String)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let mut kept = BTreeSet::new();
-        for id in &self.files {
-            kept.extend(files::find(tx, *id).await?.map(|record| (record.id, record.hash)));
-        }
-        Ok(kept)
+async fn still_kept(tx: &mut Tx, files: &BTreeSet<FileId>) -> Result<BTreeSet<(FileId, String)>, StoreError> {
+    let mut kept = BTreeSet::new();
+    for id in files {
+        kept.extend(files::find(tx, *id).await?.map(|record| (record.id, record.hash)));
     }
+    Ok(kept)
 }
 
 #[cfg(test)]

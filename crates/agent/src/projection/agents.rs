@@ -212,9 +212,6 @@ fn cut(mut text: String) -> String {
 }
 
 /// Carries a change out. Gives the lanes in which something is due now.
-///
-/// # Errors
-/// When the database fails.
 pub async fn carry_out(tx: &mut Tx, target: &Target<'_>, change: &Change) -> Result<Vec<SessionId>, StoreError> {
     match change {
         Change::Spawn(spawn) => begin(tx, target, spawn).await.map(|session| vec![session]),
@@ -294,9 +291,6 @@ async fn hand_over(tx: &mut Tx, target: &Target<'_>, end: &ChildEnd) -> Result<O
 }
 
 /// The run's record cannot be read, so nobody knows what it did: whoever waits for it is told so. Gives whether somebody is.
-///
-/// # Errors
-/// When the database fails.
 pub(crate) async fn lost(tx: &mut Tx, target: &Target<'_>) -> Result<bool, StoreError> {
     let run = target.key.run;
     let Some(parent) = agents::parent(tx, run).await? else {
@@ -316,9 +310,6 @@ pub(crate) async fn lost(tx: &mut Tx, target: &Target<'_>) -> Result<bool, Store
 }
 
 /// A run is over and has not heard these: their words go to its person.
-///
-/// # Errors
-/// When the database fails.
 pub(crate) async fn tell_unheard(tx: &mut Tx, target: &Target<'_>, ends: &[ChildEnd]) -> Result<(), StoreError> {
     for end in ends {
         say(tx, target, &format!("agent:{}", end.run), Words::note(&end.late())).await?;
@@ -327,9 +318,6 @@ pub(crate) async fn tell_unheard(tx: &mut Tx, target: &Target<'_>, ends: &[Child
 }
 
 /// The words of agents that nobody has taken from a run that is over.
-///
-/// # Errors
-/// When the database fails.
 pub(crate) async fn take_unheard(tx: &mut Tx, run: RunId) -> Result<Vec<ChildEnd>, StoreError> {
     let rows = signals::take(tx, run).await?;
     let ends = rows.iter().filter_map(|row| match serde_json::from_str(&row.body) {
@@ -350,9 +338,6 @@ async fn stop(tx: &mut Tx, target: &Target<'_>, reason: CancelReason) -> Result<
 }
 
 /// Stops an agent that is not over.
-///
-/// # Errors
-/// When the database fails.
 pub async fn stop_one(
     tx: &mut Tx,
     agent: &agents::OpenAgent,

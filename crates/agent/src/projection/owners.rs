@@ -44,9 +44,6 @@ pub struct Matter<'a> {
 ///
 /// These are the private chats in which they have talked with Hob before. A terminal is none: nobody may sit there, nor before the
 /// page. Where no owner has a chat on a platform, they get a letter.
-///
-/// # Errors
-/// When the database fails.
 pub async fn desks(
     tx: &mut Tx,
     access: &AccessList,
@@ -87,9 +84,6 @@ pub async fn desks(
 /// A letter to owners in a thread of its own, which nobody else is to read.
 ///
 /// It goes from each of these accounts to those who have none yet. What is answered to it is believed as any other letter of theirs is.
-///
-/// # Errors
-/// When the database fails.
 pub async fn letters(
     tx: &mut Tx,
     (access, accounts): (&AccessList, &[&str]),
@@ -121,9 +115,6 @@ pub async fn letters(
 }
 
 /// Says something at a desk.
-///
-/// # Errors
-/// When the database fails.
 pub async fn put(
     tx: &mut Tx,
     desk: &Desk,
@@ -177,9 +168,6 @@ impl AskedThread {
     }
 
     /// What could be chosen where it was asked in this session, which has the whole name; none: it was not.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn asked_in(self, tx: &mut Tx, session: SessionId) -> Result<Option<Vec<Choice>>, StoreError> {
         let asked = outbox::look::questions(tx, self.run, Some(self.question)).await?;
         Ok(asked.into_iter().find(|chunk| chunk.session == session).map(|chunk| chunk.choices))

@@ -74,9 +74,6 @@ fn open(state: &State) -> Option<(u32, &Question)> {
 
 /// Queues what takes the place of a run's question, or of all of them, wherever it can be changed. Gives the conversations in
 /// which something is to be changed.
-///
-/// # Errors
-/// When the database fails.
 pub async fn write(
     tx: &mut Tx,
     target: &Target<'_>,

@@ -47,9 +47,6 @@ pub(crate) struct ToSay {
 }
 
 /// Stores the rows of a step. The run's first words are taken if nobody else sends in its conversation (`takes`).
-///
-/// # Errors
-/// When the database fails.
 pub(crate) async fn write(
     tx: &mut Tx,
     (target, access): (&Target<'_>, &AccessList),

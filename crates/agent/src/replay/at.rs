@@ -1,7 +1,5 @@
 //! A run as it stood after one of its events: folded from those up to it, by the machine itself.
 
-use async_trait::async_trait;
-
 use crate::driver::LoadMaterial;
 use crate::machine::Replay;
 use crate::machine::effect::ModelCall;
@@ -14,16 +12,7 @@ use hob_core::domain::ids::{RunId, SessionId};
 use hob_model::provider::Request;
 use hob_store::error::StoreError;
 use hob_store::journal::EventRow;
-use hob_store::{Statement, Tx, journal, runs};
-
-/// Reads a run up to one of its events.
-#[derive(Debug, Clone, Copy)]
-pub struct LoadAt {
-    /// Which.
-    pub run: RunId,
-    /// The event's number.
-    pub at: i64,
-}
+use hob_store::{Tx, journal, runs};
 
 /// What was read of a run: folding it takes its time, and needs the database no more.
 #[derive(Debug, Clone)]
@@ -52,19 +41,14 @@ pub struct Standing {
     pub broken: Option<Broken>,
 }
 
-#[async_trait]
-impl Statement for LoadAt {
-    /// None: there is no such run.
-    type Output = Option<Unfolded>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Unfolded>, StoreError> {
-        let Some(row) = runs::look::lookup(tx, self.run).await? else {
-            return Ok(None);
-        };
-        let upto = journal::last(tx, self.run).await?;
-        let rows = journal::part(tx, self.run, (0, self.at), i64::MAX).await?;
-        Ok(Some(Unfolded { run: self.run, session: row.session, upto, rows }))
-    }
+/// Reads the events of a run up to one of them; none: there is no such run.
+pub async fn unfolded(tx: &mut Tx, run: RunId, at: i64) -> Result<Option<Unfolded>, StoreError> {
+    let Some(row) = runs::look::lookup(tx, run).await? else {
+        return Ok(None);
+    };
+    let upto = journal::last(tx, run).await?;
+    let rows = journal::part(tx, run, (0, at), i64::MAX).await?;
+    Ok(Some(Unfolded { run, session: row.session, upto, rows }))
 }
 
 impl Unfolded {
@@ -88,13 +72,10 @@ impl Unfolded {
 #[derive(Clone)]
 pub struct LoadRequest(LoadMaterial);
 
-#[async_trait]
-impl Statement for LoadRequest {
+impl LoadRequest {
     /// None: it is not kept any more.
-    type Output = Option<Material>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Material>, StoreError> {
-        match self.0.run(tx).await {
+    pub async fn load(&self, tx: &mut Tx) -> Result<Option<Material>, StoreError> {
+        match self.0.load(tx).await {
             Ok(material) => Ok(Some(material)),
             Err(StoreError::Inconsistent { .. }) => Ok(None),
             Err(error) => Err(error),

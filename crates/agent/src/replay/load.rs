@@ -1,6 +1,5 @@
 //! Reads a recorded run; what cannot be read of it is said, and what comes before is kept.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::journal;
@@ -9,15 +8,9 @@ use crate::replay::{Broken, Recorded, Timed};
 use hob_core::domain::ids::RunId;
 use hob_store::error::StoreError;
 use hob_store::journal::EventRow;
+use hob_store::run_list::{self, Below, Entry, Filter};
 use hob_store::upkeep::journals;
-use hob_store::{Statement, Tx, agents, blobs, recorded};
-
-/// Reads a run.
-#[derive(Debug, Clone)]
-pub struct Load {
-    /// Which.
-    pub run: RunId,
-}
+use hob_store::{Tx, agents, blobs, recorded};
 
 /// What there is under a run's number.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,42 +26,27 @@ pub enum Found {
     },
 }
 
-#[async_trait]
-impl Statement for Load {
-    type Output = Found;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
-        let Some(shown) = recorded::find(tx, self.run).await? else {
-            return Ok(Found::Nothing { near: recorded::nearby(tx, self.run).await? });
-        };
-        if journals::is_let_go(tx, self.run).await? {
-            return Ok(Found::LetGo);
-        }
-        let (events, broken) = decoded(self.run, &hob_store::journal::list(tx, self.run).await?)?;
-        let system = events.iter().find_map(|timed| match &timed.event {
-            Event::Begun(begun) => Some(begun.context.system.clone()),
-            _ => None,
-        });
-        let system = match system {
-            // Without it a run can still be shown; only what it weighed cannot be told.
-            Some(digest) => blobs::get(tx, &digest.0).await.ok(),
-            None => None,
-        };
-        let recorded::Shown { session, who, state, state_hash, parent } = shown;
-        let agents = agents::children(tx, self.run).await?;
-        Ok(Found::Run(Box::new(Recorded {
-            run: self.run,
-            session,
-            who,
-            state,
-            state_hash,
-            parent,
-            agents,
-            events,
-            broken,
-            system,
-        })))
+/// Reads a run.
+pub async fn load(tx: &mut Tx, run: RunId) -> Result<Found, StoreError> {
+    let Some(shown) = recorded::find(tx, run).await? else {
+        return Ok(Found::Nothing { near: recorded::nearby(tx, run).await? });
+    };
+    if journals::is_let_go(tx, run).await? {
+        return Ok(Found::LetGo);
     }
+    let (events, broken) = decoded(run, &hob_store::journal::list(tx, run).await?)?;
+    let system = events.iter().find_map(|timed| match &timed.event {
+        Event::Begun(begun) => Some(begun.context.system.clone()),
+        _ => None,
+    });
+    let system = match system {
+        // Without it a run can still be shown; only what it weighed cannot be told.
+        Some(digest) => blobs::get(tx, &digest.0).await.ok(),
+        None => None,
+    };
+    let recorded::Shown { session, who, state, state_hash, parent } = shown;
+    let agents = agents::children(tx, run).await?;
+    Ok(Found::Run(Box::new(Recorded { run, session, who, state, state_hash, parent, agents, events, broken, system })))
 }
 
 /// A journal up to the first row that cannot be read.
@@ -93,31 +71,24 @@ pub(super) fn decoded(run: RunId, rows: &[EventRow]) -> Result<(Vec<Timed>, Opti
     Ok((events, None))
 }
 
-/// The newest runs.
-#[derive(Debug, Clone)]
-pub struct ListRuns {
-    /// Of the session with this published name; none: of all.
-    pub session: Option<String>,
-    /// In this state; none: in any.
-    pub state: Option<String>,
-    /// At most so many.
-    pub limit: i64,
-}
-
-#[async_trait]
-impl Statement for ListRuns {
-    /// None: there is no such session.
-    type Output = Option<Vec<recorded::Listed>>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let session = match &self.session {
-            None => None,
-            Some(key) => match hob_store::sessions::find_by_key(tx, key).await? {
-                None => return Ok(None),
-                Some(session) => Some(session.id),
-            },
-        };
-        let wanted = recorded::Wanted { session, state: self.state.clone(), limit: self.limit };
-        recorded::list(tx, &wanted).await.map(Some)
+/// The newest runs, at most so many: of the session with this published name, or of all; in this state, or in any. None: there is no
+/// such session.
+pub async fn list_runs(
+    tx: &mut Tx,
+    session: Option<&str>,
+    state: Option<&str>,
+    limit: i64,
+) -> Result<Option<Vec<Entry>>, StoreError> {
+    let states = state.map(|state| vec![state.to_owned()]);
+    let filter = Filter { session: session.map(str::to_owned), states, ..Filter::default() };
+    let (mut runs, mut before) = (Vec::new(), i64::MAX);
+    loop {
+        let room = limit - i64::try_from(runs.len()).unwrap_or(limit);
+        let Some(part) = run_list::list(tx, &filter, Below { before, limit: room }).await? else { return Ok(None) };
+        runs.extend(part.runs);
+        match part.next {
+            Some(next) if i64::try_from(runs.len()).is_ok_and(|count| count < limit) => before = next,
+            _ => return Ok(Some(runs)),
+        }
     }
 }

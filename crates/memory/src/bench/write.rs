@@ -1,19 +1,16 @@
 //! A conversation's way into the database: the one of all that is remembered.
 
-use async_trait::async_trait;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
 use crate::bench::{SCOPE, Sessions};
 use crate::embedding::EmbeddingModel;
-use crate::passage::{self, Passage};
 use crate::{importance, keep};
-use hob_core::domain::ids::MemoryId;
 use hob_store::error::StoreError;
 use hob_store::memories::{NewMemory, begin_episode};
 use hob_store::vectors::{self, NewModel, NewVector};
-use hob_store::{Statement, Tx, millis};
+use hob_store::{Tx, millis};
 
 /// So many seconds after noon of that day.
 pub(super) fn at(day: Date, seconds: usize) -> Timestamp {
@@ -23,85 +20,42 @@ pub(super) fn at(day: Date, seconds: usize) -> Timestamp {
 }
 
 /// Writes a conversation, an episode for each session. Gives each turn's memory and name.
-pub(super) struct WriteConversation {
-    pub(super) sessions: Sessions,
-}
-
-#[async_trait]
-impl Statement for WriteConversation {
-    type Output = Vec<(i64, String)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<(i64, String)>, StoreError> {
-        let mut names = Vec::new();
-        for (day, said) in &self.sessions {
-            let episode = begin_episode(tx, SCOPE, None, millis(at(*day, 0))).await?;
-            for (place, said) in said.iter().enumerate() {
-                let shown = said.blip_caption.as_ref().map(|caption| format!(" [shows {caption}]"));
-                let text = said.text.clone() + &shown.unwrap_or_default();
-                let new = NewMemory {
-                    scope: SCOPE,
-                    session: None,
-                    speaker: &said.speaker,
-                    user: None,
-                    message: None,
-                    text: &text,
-                    asked: None,
-                    origin: "import",
-                    importance: importance::score(&text),
-                    at: millis(at(*day, place)),
-                };
-                names.push((keep::add_to(tx, episode, &new).await?.0, said.dia_id.clone()));
-            }
+pub(super) async fn write_conversation(tx: &mut Tx, sessions: &Sessions) -> Result<Vec<(i64, String)>, StoreError> {
+    let mut names = Vec::new();
+    for (day, said) in sessions {
+        let episode = begin_episode(tx, SCOPE, None, millis(at(*day, 0))).await?;
+        for (place, said) in said.iter().enumerate() {
+            let shown = said.blip_caption.as_ref().map(|caption| format!(" [shows {caption}]"));
+            let text = said.text.clone() + &shown.unwrap_or_default();
+            let new = NewMemory {
+                scope: SCOPE,
+                session: None,
+                speaker: &said.speaker,
+                user: None,
+                message: None,
+                text: &text,
+                asked: None,
+                origin: "import",
+                importance: importance::score(&text),
+                at: millis(at(*day, place)),
+            };
+            names.push((keep::add_to(tx, episode, &new).await?.0, said.dia_id.clone()));
         }
-        Ok(names)
     }
+    Ok(names)
 }
 
 /// Gives the model a row.
-pub(super) struct Register {
-    pub(super) model: EmbeddingModel,
-}
-
-#[async_trait]
-impl Statement for Register {
-    type Output = i64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<i64, StoreError> {
-        let EmbeddingModel { name, dimensions, digest } = &self.model;
-        let dimensions = i64::try_from(*dimensions).unwrap_or(i64::MAX);
-        Ok(vectors::register(tx, NewModel { name, dimensions, digest }, Timestamp::UNIX_EPOCH).await?.id)
-    }
-}
-
-/// Reads what is embedded next.
-pub(super) struct Passages {
-    pub(super) after: MemoryId,
-    pub(super) limit: i64,
-}
-
-#[async_trait]
-impl Statement for Passages {
-    type Output = Vec<Passage>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Passage>, StoreError> {
-        passage::passages(tx, self.after, self.limit).await
-    }
+pub(super) async fn register(tx: &mut Tx, model: &EmbeddingModel) -> Result<i64, StoreError> {
+    let EmbeddingModel { name, dimensions, digest } = model;
+    let dimensions = i64::try_from(*dimensions).unwrap_or(i64::MAX);
+    Ok(vectors::register(tx, NewModel { name, dimensions, digest }, Timestamp::UNIX_EPOCH).await?.id)
 }
 
 /// Stores vectors.
-pub(super) struct PutVectors {
-    pub(super) model: i64,
-    pub(super) vectors: Vec<NewVector>,
-}
-
-#[async_trait]
-impl Statement for PutVectors {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        for vector in &self.vectors {
-            vectors::put(tx, self.model, vector).await?;
-        }
-        Ok(())
+pub(super) async fn put_vectors(tx: &mut Tx, model: i64, vectors: &[NewVector]) -> Result<(), StoreError> {
+    for vector in vectors {
+        vectors::put(tx, model, vector).await?;
     }
+    Ok(())
 }

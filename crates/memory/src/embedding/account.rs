@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::embedding::error::EmbedError;
@@ -21,7 +20,7 @@ use hob_model::table::Table;
 use hob_store::error::StoreError;
 use hob_store::memory_calls::{self, NewCall};
 use hob_store::model_calls::CallEnd;
-use hob_store::{Statement, Store, Tx, millis, users};
+use hob_store::{Store, Tx, millis, users};
 
 /// Who pays, and within which caps.
 #[derive(Clone)]
@@ -92,7 +91,7 @@ impl Account {
             purse: Arc::clone(&self.purse),
             at: self.clock.now(),
         };
-        match self.store.write(begin).await {
+        match self.store.write(async move |tx| begin.run(tx).await).await {
             Ok(Begun::Call(id)) => Ok(Some(OpenCall { id, tokens, rates })),
             // An address of one's own, as far as anybody knows.
             Ok(Begun::NobodyPays) if rates.is_none() => Ok(None),
@@ -125,7 +124,9 @@ impl Account {
             Outcome::Refused => CallEnd { state: "failed", ..CallEnd::default() },
             Outcome::Unheard => lost(call.rates.as_ref(), call.tokens),
         };
-        if let Err(error) = self.store.write(End { id: call.id, end, at: self.clock.now() }).await {
+        let id = call.id;
+        let at = self.clock.now();
+        if let Err(error) = self.store.write(async move |tx| memory_calls::end(tx, id, &end, millis(at)).await).await {
             // It stays set aside, and counts as lost at the next start.
             tracing::warn!(%error, "what vectors cost could not be stored");
         }
@@ -133,6 +134,7 @@ impl Account {
 }
 
 /// Sets the money aside, in one transaction with the look whether the caps allow it.
+#[derive(Clone)]
 struct Begin {
     label: String,
     tokens: u64,
@@ -151,10 +153,7 @@ enum Begun {
     Refused(Refusal),
 }
 
-#[async_trait]
-impl Statement for Begin {
-    type Output = Begun;
-
+impl Begin {
     async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
         let Some(user) = users::first_owner(tx).await? else { return Ok(Begun::NobodyPays) };
         let call = NewCall {
@@ -169,22 +168,6 @@ impl Statement for Begin {
         };
         let asked = set_aside(tx, (&self.purse, self.at), &call).await?;
         Ok(asked.map_or_else(Begun::Refused, Begun::Call))
-    }
-}
-
-/// Records how it came out.
-struct End {
-    id: i64,
-    end: CallEnd,
-    at: Timestamp,
-}
-
-#[async_trait]
-impl Statement for End {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        memory_calls::end(tx, self.id, &self.end, millis(self.at)).await
     }
 }
 

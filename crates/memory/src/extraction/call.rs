@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::set_aside::{expected, lost, set_aside, signed};
@@ -21,7 +20,7 @@ use hob_model::tokens;
 use hob_store::error::StoreError;
 use hob_store::memory_calls::{self, NewCall};
 use hob_store::model_calls::CallEnd;
-use hob_store::{Statement, Tx, episodes, millis};
+use hob_store::{Tx, episodes, millis};
 
 /// The most calls in sixty minutes.
 pub const CALLS_PER_HOUR: i64 = 30;
@@ -52,6 +51,7 @@ impl Purpose {
 }
 
 /// A call that is about to be made.
+#[derive(Clone)]
 pub struct Begin {
     /// What for.
     pub purpose: Purpose,
@@ -99,11 +99,8 @@ impl Begun {
     }
 }
 
-#[async_trait]
-impl Statement for Begin {
-    type Output = Begun;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
+impl Begin {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
         let hour_ago = millis(self.at - SignedDuration::from_hours(1));
         if memory_calls::since(tx, hour_ago).await? >= CALLS_PER_HOUR {
             return Ok(Begun::HourIsFull);
@@ -226,26 +223,13 @@ fn cost(table: &Table, model: &str, usage: &Usage) -> Option<i64> {
     table.facts(model).rates.map(|rates| price::cost(usage, &rates).nanos())
 }
 
-/// Closes the calls that a process left open; to be run before there are others.
-pub struct CloseLost {
-    /// What models cost.
-    pub table: Arc<Table>,
-    /// When.
-    pub at: Timestamp,
-}
-
-#[async_trait]
-impl Statement for CloseLost {
-    /// How many.
-    type Output = usize;
-
-    async fn run(&self, tx: &mut Tx) -> Result<usize, StoreError> {
-        let open = memory_calls::open(tx).await?;
-        for call in &open {
-            let rates = self.table.facts(&call.model).rates;
-            let end = lost(rates.as_ref(), call.estimate.unsigned_abs());
-            memory_calls::end(tx, call.id, &end, millis(self.at)).await?;
-        }
-        Ok(open.len())
+/// Closes the calls that a process left open, and gives how many; to be run before there are others.
+pub async fn close_lost(tx: &mut Tx, table: &Table, at: Timestamp) -> Result<usize, StoreError> {
+    let open = memory_calls::open(tx).await?;
+    for call in &open {
+        let rates = table.facts(&call.model).rates;
+        let end = lost(rates.as_ref(), call.estimate.unsigned_abs());
+        memory_calls::end(tx, call.id, &end, millis(at)).await?;
     }
+    Ok(open.len())
 }

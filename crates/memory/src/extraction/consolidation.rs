@@ -3,7 +3,6 @@
 //! Never: a value that a person told gives way to one that was drawn from talk.
 //! Start at [`Consolidate`]; what is merged is [`merges`]'.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::facts::same::{same_key, same_value};
@@ -11,18 +10,10 @@ use hob_core::domain::ids::FactId;
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::facts::Fact;
-use hob_store::{Statement, Tx, facts, millis};
+use hob_store::{Tx, facts, millis};
 
 /// The most facts of a scope that are compared at once; the newest are those that changed.
 const FACTS_MAX: i64 = 300;
-
-/// Looks through the scope that has waited longest.
-pub struct Consolidate {
-    /// Scopes that changed before.
-    pub before: Timestamp,
-    /// Now.
-    pub at: Timestamp,
-}
 
 /// What became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,25 +24,21 @@ pub struct Consolidated {
     pub merged: usize,
 }
 
-#[async_trait]
-impl Statement for Consolidate {
-    type Output = Option<Consolidated>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Consolidated>, StoreError> {
-        let Some(scope) = facts::changed_before(tx, millis(self.before)).await? else { return Ok(None) };
-        let now = millis(self.at);
-        let known = facts::newest(tx, scope, None, FACTS_MAX).await?;
-        let mut merged = 0;
-        for merge in merges(&known, now) {
-            // What contradicts it is still to be asked about.
-            if facts::rivals(tx, merge.gone).await?.is_empty() {
-                facts::supersede(tx, merge.gone, merge.into, now).await?;
-                merged += 1;
-            }
+/// Looks through the scope that has waited longest.
+pub async fn consolidate(tx: &mut Tx, before: Timestamp, at: Timestamp) -> Result<Option<Consolidated>, StoreError> {
+    let Some(scope) = facts::changed_before(tx, millis(before)).await? else { return Ok(None) };
+    let now = millis(at);
+    let known = facts::newest(tx, scope, None, FACTS_MAX).await?;
+    let mut merged = 0;
+    for merge in merges(&known, now) {
+        // What contradicts it is still to be asked about.
+        if facts::rivals(tx, merge.gone).await?.is_empty() {
+            facts::supersede(tx, merge.gone, merge.into, now).await?;
+            merged += 1;
         }
-        facts::consolidated(tx, scope).await?;
-        Ok(Some(Consolidated { scope, merged }))
     }
+    facts::consolidated(tx, scope).await?;
+    Ok(Some(Consolidated { scope, merged }))
 }
 
 /// A fact that is no longer current.

@@ -17,12 +17,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::extraction::call::{Begin, Begun, CloseLost, Purpose};
-use crate::extraction::consolidation::Consolidate;
+use crate::extraction::call::{Begin, Begun, Purpose};
 use crate::extraction::material::{Stretch, TURNS_MAX};
 use crate::extraction::reply::{Dropped, Found};
 use crate::facts::keep::{Remembered, keep};
@@ -37,7 +35,7 @@ use hob_model::table::Table;
 use hob_store::episodes::Unread;
 use hob_store::error::StoreError;
 use hob_store::model_calls::CallEnd;
-use hob_store::{Statement, Store, Tx, episodes, facts, memory_calls, millis};
+use hob_store::{Store, Tx, episodes, facts, memory_calls, millis};
 
 /// The most calls in one pass.
 pub const CALLS_PER_PASS: usize = 5;
@@ -114,23 +112,18 @@ enum Came {
 
 impl Extractor {
     /// Closes the calls that an earlier process left open; to be called once, before the first pass.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn recover(&self) -> Result<usize, StoreError> {
-        let close = CloseLost { table: Arc::clone(&self.ports.table), at: self.ports.clock.now() };
-        self.ports.store.write(close).await
+        let table = Arc::clone(&self.ports.table);
+        let at = self.ports.clock.now();
+        self.ports.store.write(async move |tx| call::close_lost(tx, &table, at).await).await
     }
 
     /// Goes through conversations that are over, as far as that is allowed now.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn pass(&self) -> Result<Pass, StoreError> {
         let mut pass = Pass::default();
         let Some(model) = self.model() else { return Ok(pass) };
         let before = millis(self.ports.clock.now() - self.settings.idle);
-        for unread in self.ports.store.read(Unreads { before }).await? {
+        for unread in self.ports.store.read(async |tx| episodes::unread(tx, before, LOOKED_AT).await).await? {
             if pass.calls >= CALLS_PER_PASS {
                 pass.waits = true;
                 break;
@@ -145,15 +138,16 @@ impl Extractor {
 
     /// Looks through the facts of scopes that changed some hours ago, a few at a time; gives how many facts were merged or are
     /// over.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn consolidate(&self) -> Result<usize, StoreError> {
         let at = self.ports.clock.now();
         let mut merged = 0;
         for _ in 0..SCOPES_PER_PASS {
-            let consolidate = Consolidate { before: at - self.settings.consolidate_every, at };
-            let Some(done) = self.ports.store.write(consolidate).await? else { break };
+            let before = at - self.settings.consolidate_every;
+            let Some(done) =
+                self.ports.store.write(async move |tx| consolidation::consolidate(tx, before, at).await).await?
+            else {
+                break;
+            };
             tracing::debug!(scope = %done.scope, merged = done.merged, "memory.scope_consolidated");
             merged += done.merged;
         }
@@ -173,9 +167,10 @@ impl Extractor {
     async fn episode(&self, model: &str, unread: Unread, pass: &mut Pass) -> Result<Came, StoreError> {
         let Ports { store, models, table, purse, clock } = &self.ports;
         let (id, from) = (unread.id, unread.extracted);
-        let Next { stretch, keys } = store.read(Load { unread: unread.clone() }).await?;
+        let Next { stretch, keys } = store.read(async |tx| load(tx, &unread).await).await?;
         let Some(user) = stretch.shown.iter().find_map(|shown| shown.turn.user) else {
-            store.write(Advance { episode: id, from, through: stretch.through }).await?;
+            let through = stretch.through;
+            store.write(async move |tx| episodes::advance(tx, id, from, through).await).await?;
             return Ok(Came::On);
         };
         let request = material::request(&stretch.shown, &keys, &self.settings.zone);
@@ -188,7 +183,7 @@ impl Extractor {
             purse: Arc::clone(purse),
             at: clock.now(),
         };
-        let (call, tries) = match store.write(begin).await? {
+        let (call, tries) = match store.write(async move |tx| begin.run(tx).await).await? {
             Begun::Call { id, tries } => (id, tries),
             begun => {
                 tracing::debug!(episode = %id, ?begun, "memory.extraction_waits");
@@ -204,8 +199,9 @@ impl Extractor {
         };
         let verdict = self.verdict(&unread, &stretch, answer, tries);
         let waits = matches!(verdict, Verdict::Later);
-        let finish = Finish { call, end, episode: id, from, through: stretch.through, verdict, at: clock.now() };
-        let kept = store.write(finish).await?;
+        let (through, at) = (stretch.through, clock.now());
+        let finish = Arc::new(Finish { call, end, episode: id, from, through, verdict, at });
+        let kept = store.write(async move |tx| finish.run(tx).await).await?;
         pass.count(&kept);
         Ok(if waits { Came::Wait } else { Came::On })
     }
@@ -259,59 +255,20 @@ impl Pass {
     }
 }
 
-/// Episodes to go through.
-struct Unreads {
-    before: i64,
-}
-
-#[async_trait]
-impl Statement for Unreads {
-    type Output = Vec<Unread>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Unread>, StoreError> {
-        episodes::unread(tx, self.before, LOOKED_AT).await
-    }
-}
-
-/// The next stretch of an episode, and the keys in use in its scope.
-struct Load {
-    unread: Unread,
-}
-
 struct Next {
     stretch: Stretch,
     keys: Vec<(String, String)>,
 }
 
-#[async_trait]
-impl Statement for Load {
-    type Output = Next;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Next, StoreError> {
-        let Unread { id, scope, extracted, turns, .. } = &self.unread;
-        let next = episodes::turns(tx, *id, *extracted, TURNS_MAX).await?;
-        let known = facts::list(tx, *scope, KEYS_MAX).await?;
-        let told = |category: &str, key: &str| restricted::is_category(category) || restricted::speaks_of(key);
-        let keys = known.into_iter().filter(|fact| !told(&fact.category, &fact.key));
-        let keys = keys.map(|fact| (fact.category, fact.key)).collect();
-        Ok(Next { stretch: material::stretch(*scope, next, *turns), keys })
-    }
-}
-
-/// Passes turns over in which nobody says anything.
-struct Advance {
-    episode: EpisodeId,
-    from: i64,
-    through: i64,
-}
-
-#[async_trait]
-impl Statement for Advance {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        episodes::advance(tx, self.episode, self.from, self.through).await
-    }
+/// The next stretch of an episode, and the keys in use in its scope.
+async fn load(tx: &mut Tx, unread: &Unread) -> Result<Next, StoreError> {
+    let Unread { id, scope, extracted, turns, .. } = unread;
+    let next = episodes::turns(tx, *id, *extracted, TURNS_MAX).await?;
+    let known = facts::list(tx, *scope, KEYS_MAX).await?;
+    let told = |category: &str, key: &str| restricted::is_category(category) || restricted::speaks_of(key);
+    let keys = known.into_iter().filter(|fact| !told(&fact.category, &fact.key));
+    let keys = keys.map(|fact| (fact.category, fact.key)).collect();
+    Ok(Next { stretch: material::stretch(*scope, next, *turns), keys })
 }
 
 /// What becomes of a stretch.
@@ -344,10 +301,7 @@ struct Kept {
     dropped: usize,
 }
 
-#[async_trait]
-impl Statement for Finish {
-    type Output = Kept;
-
+impl Finish {
     async fn run(&self, tx: &mut Tx) -> Result<Kept, StoreError> {
         memory_calls::end(tx, self.call, &self.end, millis(self.at)).await?;
         let mut kept = Kept::default();

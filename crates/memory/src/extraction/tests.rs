@@ -103,6 +103,7 @@ fn anna(minute: i64, text: &str) -> Said<'_> {
     Said { scope: Scope::Person(UserId(1)), user: 1, origin: "owner", minute, text, asked: None }
 }
 
+#[derive(Clone)]
 struct Say {
     scope: Scope,
     user: i64,
@@ -112,10 +113,7 @@ struct Say {
     asked: Option<String>,
 }
 
-#[async_trait]
-impl Statement for Say {
-    type Output = ();
-
+impl Say {
     async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
         let new = NewMemory {
             scope: self.scope,
@@ -157,7 +155,7 @@ impl House {
         let Said { scope, user, origin, minute, text, asked } = said;
         let (origin, text, asked) = (origin.to_owned(), text.to_owned(), asked.map(str::to_owned));
         let say = Say { scope, user, origin, at: DAY + minute * 60_000, text, asked };
-        self.extractor.ports.store.write(say).await.unwrap();
+        self.extractor.ports.store.write(async move |tx| say.run(tx).await).await.unwrap();
     }
 
     fn answers(&self, answer: Result<Completion, ModelError>) {
@@ -438,14 +436,16 @@ async fn n8_what_is_forgotten_while_the_model_thinks_becomes_no_fact() {
     house.say(anna(1, "my sister is called Berta")).await;
     house.say(anna(2, "my brother is called Carl")).await;
     house.later(2 * HOUR);
-    let unread = house.extractor.ports.store.read(Unreads { before: DAY + HOUR }).await.unwrap().remove(0);
-    let next = house.extractor.ports.store.read(Load { unread: unread.clone() }).await.unwrap();
+    let store = house.extractor.ports.store.clone();
+    let unread = async |tx: &mut Tx| episodes::unread(tx, DAY + HOUR, LOOKED_AT).await;
+    let unread = store.read(unread).await.unwrap().remove(0);
+    let next = store.read(async |tx| load(tx, &unread).await).await.unwrap();
     sqlx::query("DELETE FROM memories WHERE place = 1").execute(&mut house.raw).await.unwrap();
     let answer = Ok(noted("1|family|sister's name|Berta\n2|family|brother's name|Carl"));
     let verdict = house.extractor.verdict(&unread, &next.stretch, answer, 1);
-    let finish =
-        Finish { call: 0, end: CallEnd::default(), episode: unread.id, from: 0, through: 2, verdict, at: at(HOUR) };
-    house.extractor.ports.store.write(finish).await.unwrap();
+    let (end, episode) = (CallEnd::default(), unread.id);
+    let finish = Arc::new(Finish { call: 0, end, episode, from: 0, through: 2, verdict, at: at(HOUR) });
+    store.write(async move |tx| finish.run(tx).await).await.unwrap();
     assert_eq!(house.facts().await, ["p1 Anna brother's name: Carl"]);
 }
 

@@ -111,9 +111,6 @@ impl Remembered {
 }
 
 /// Keeps it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn keep(tx: &mut Tx, saying: &Saying, now: i64) -> Result<Remembered, StoreError> {
     let saying = &Saying { category: fold(&saying.category), key: one_line(&saying.key), ..saying.clone() };
     let known = known(tx, saying).await?;
@@ -173,9 +170,6 @@ async fn again(tx: &mut Tx, saying: &Saying, same: &Fact, known: &[Fact], now: i
 
 /// One of those that contradict each other is true: the others are history. Gives the value that was current before, or else one
 /// of those that stood against it.
-///
-/// # Errors
-/// When the database fails.
 pub(super) async fn settle(tx: &mut Tx, truth: &Fact, known: &[Fact], now: i64) -> Result<Option<String>, StoreError> {
     let others: Vec<&Fact> = known.iter().filter(|fact| fact.id != truth.id).collect();
     for other in &others {

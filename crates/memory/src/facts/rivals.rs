@@ -1,6 +1,5 @@
 //! Values that contradict each other, and which of them a person says is true.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -10,7 +9,7 @@ use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
 use hob_store::facts::Fact;
-use hob_store::{Statement, Tx, facts, millis};
+use hob_store::{Tx, facts, millis};
 
 /// Two values, of which one is true.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,30 +55,14 @@ fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›")
 }
 
-/// A person says which is true: the others are history.
-#[derive(Debug, Clone)]
-pub struct SettleRival {
-    /// Where may be looked.
-    pub scopes: Vec<Scope>,
-    /// What is true.
-    pub keep: FactId,
-    /// When they say so.
-    pub at: Timestamp,
-}
-
-#[async_trait]
-impl Statement for SettleRival {
-    /// Whether there was anything to settle.
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        let found = facts::find(tx, self.keep).await?;
-        let visible = |fact: &Fact| self.scopes.contains(&fact.scope) && fact.superseded_at.is_none();
-        let Some(truth) = found.filter(visible) else { return Ok(false) };
-        let current = facts::find(tx, truth.rival_of.unwrap_or(truth.id)).await?;
-        let Some(current) = current else { return Ok(false) };
-        let rivals = facts::rivals(tx, current.id).await?;
-        let known: Vec<Fact> = std::iter::once(current).chain(rivals).collect();
-        Ok(settle(tx, &truth, &known, millis(self.at)).await?.is_some())
-    }
+/// A person says which is true: the others are history. Gives whether there was anything to settle.
+pub async fn settle_rival(tx: &mut Tx, scopes: &[Scope], keep: FactId, at: Timestamp) -> Result<bool, StoreError> {
+    let found = facts::find(tx, keep).await?;
+    let visible = |fact: &Fact| scopes.contains(&fact.scope) && fact.superseded_at.is_none();
+    let Some(truth) = found.filter(visible) else { return Ok(false) };
+    let current = facts::find(tx, truth.rival_of.unwrap_or(truth.id)).await?;
+    let Some(current) = current else { return Ok(false) };
+    let rivals = facts::rivals(tx, current.id).await?;
+    let known: Vec<Fact> = std::iter::once(current).chain(rivals).collect();
+    Ok(settle(tx, &truth, &known, millis(at)).await?.is_some())
 }

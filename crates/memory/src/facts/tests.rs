@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use sqlx::SqliteConnection;
 
-use super::rivals::SettleRival;
+use super::rivals::settle_rival;
 use super::*;
 use hob_store::{Pace, Store};
 
@@ -32,7 +32,11 @@ impl House {
     }
 
     async fn keep(&self, saying: Saying, now: i64) -> Remembered {
-        self.store.write(Keep { saying, now }).await.unwrap()
+        self.store.write(async move |tx| keep(tx, &saying, now).await).await.unwrap()
+    }
+
+    async fn relevant(&self, scope: Scope, question: &str, limit: usize, now: Timestamp) -> Relevant {
+        self.store.read(async |tx| relevant(tx, &[scope], question, limit, now).await).await.unwrap()
     }
 
     /// Every value under every key: current ones plain, rivals with a question mark, history in brackets.
@@ -49,20 +53,6 @@ impl House {
                 (None, None) => format!("{key}: {value}"),
             };
         rows.into_iter().map(show).collect::<Vec<_>>().join(", ")
-    }
-}
-
-struct Keep {
-    saying: Saying,
-    now: i64,
-}
-
-#[async_trait]
-impl Statement for Keep {
-    type Output = Remembered;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Remembered, StoreError> {
-        keep(tx, &self.saying, self.now).await
     }
 }
 
@@ -101,12 +91,11 @@ async fn n6_what_is_told_supersedes_and_the_past_stays() {
     let superseded = house.keep(other, 12).await;
     assert_eq!(superseded.before(), Some("Berta"));
     assert_eq!(house.shown().await, "[sister's name: Berta], sister's name: Clara");
-    let history =
-        FactHistory { scopes: vec![Scope::House], category: "Person".to_owned(), key: "sister's name".to_owned() };
+    let history = async |tx: &mut Tx| fact_history(tx, &[Scope::House], "Person", "sister's name").await;
     let values: Vec<String> = house.store.read(history).await.unwrap().into_iter().map(|fact| fact.value).collect();
     assert_eq!(values, ["Clara", "Berta"]);
-    let search = SearchFacts { scopes: vec![Scope::House], query: "Berta".to_owned(), limit: 5 };
-    assert!(house.store.read(search).await.unwrap().is_empty(), "what is superseded is not found");
+    let found = house.store.read(async |tx| search(tx, &[Scope::House], "Berta", 5).await).await.unwrap();
+    assert!(found.is_empty(), "what is superseded is not found");
 }
 
 #[tokio::test]
@@ -116,17 +105,15 @@ async fn n6_contradictions_are_kept_apart_asked_about_once_and_settled() {
     let rival = house.keep(Saying { said_at: 20, ..saying(Source::Extracted, 2, "door code", "13") }, 30).await;
     assert!(matches!(&rival, Remembered::Rival { current, .. } if current == "12"));
     assert_eq!(house.shown().await, "door code: 12, door code: 13?");
-    let relevant =
-        RelevantFacts { scopes: vec![Scope::House], question: "door code".to_owned(), limit: 9, now: at(40) };
-    let Relevant { facts, rivals: rivalries } = house.store.read(relevant.clone()).await.unwrap();
+    let Relevant { facts, rivals: rivalries } = house.relevant(Scope::House, "door code", 9, at(40)).await;
     let known: Vec<String> = facts.into_iter().map(|fact| fact.value).collect();
     assert_eq!(known, ["12"], "a rival is not put before the model as known");
     assert_eq!(rivalries.len(), 1);
     insta::assert_snapshot!(rivalries[0].words(&TimeZone::UTC), @r#"Two things are known about door code: "12" (Anna, 1 January 1970) and "13" (Ben, 1 January 1970). Ask once which of them is true, and remember the answer under the category "person" and the key "door code"."#);
-    let elsewhere = RelevantFacts { scopes: vec![Scope::Person(UserId(1))], ..relevant.clone() };
-    assert!(house.store.read(elsewhere).await.unwrap().rivals.is_empty(), "nobody else is asked");
+    let elsewhere = house.relevant(Scope::Person(UserId(1)), "door code", 9, at(40)).await;
+    assert!(elsewhere.rivals.is_empty(), "nobody else is asked");
     sqlx::query("UPDATE facts SET asked_at = 50 WHERE rival_of IS NOT NULL").execute(&mut house.raw).await.unwrap();
-    assert!(house.store.read(relevant).await.unwrap().rivals.is_empty(), "they are asked once");
+    assert!(house.relevant(Scope::House, "door code", 9, at(40)).await.rivals.is_empty(), "they are asked once");
     let told = house.keep(saying(Source::Told, 1, "door code", "13"), 60).await;
     assert_eq!(told.before(), Some("12"));
     assert_eq!(house.shown().await, "[door code: 12], door code: 13");
@@ -139,8 +126,7 @@ async fn n6_contradictions_come_in_pairs_beside_what_stands() {
         house.keep(Saying { said_at: at, ..saying(Source::Extracted, 1, key, value) }, at).await;
     }
     house.keep(Saying { said_at: 14, ..saying(Source::Extracted, 2, "code", "13") }, 14).await;
-    let relevant = RelevantFacts { scopes: vec![Scope::House], question: "so".to_owned(), limit: 2, now: at(40) };
-    let Relevant { facts, rivals } = house.store.read(relevant).await.unwrap();
+    let Relevant { facts, rivals } = house.relevant(Scope::House, "so", 2, at(40)).await;
     let known: Vec<String> = facts.into_iter().map(|fact| fact.value).collect();
     assert_eq!(known, ["12", "red"], "what goes along is no more for what contradicts it");
     let pairs: Vec<(&str, &str)> =
@@ -153,10 +139,12 @@ async fn n6_a_choice_settles_what_was_open() {
     let mut house = House::open().await;
     house.keep(saying(Source::Extracted, 1, "pet", "a dog"), 10).await;
     let rival = house.keep(saying(Source::Extracted, 2, "pet", "a cat"), 20).await.fact();
-    let settle = |scope, keep| SettleRival { scopes: vec![scope], keep, at: at(30) };
-    assert!(!house.store.write(settle(Scope::Person(UserId(2)), rival)).await.unwrap(), "not theirs to see");
-    assert!(house.store.write(settle(Scope::House, rival)).await.unwrap());
-    assert!(!house.store.write(settle(Scope::House, rival)).await.unwrap(), "nothing is left to settle");
+    let store = house.store.clone();
+    let settle =
+        async |scope| store.write(async move |tx| settle_rival(tx, &[scope], rival, at(30)).await).await.unwrap();
+    assert!(!settle(Scope::Person(UserId(2))).await, "not theirs to see");
+    assert!(settle(Scope::House).await);
+    assert!(!settle(Scope::House).await, "nothing is left to settle");
     assert_eq!(house.shown().await, "[pet: a dog], pet: a cat");
 }
 
@@ -170,11 +158,12 @@ async fn n6_what_is_over_is_no_longer_known() {
     let away =
         Saying { valid_until: Some(millis(until)), said_at: now, ..saying(Source::Told, 1, "away", "on holiday") };
     house.keep(away, now).await;
-    let known = |now| CurrentFacts { scopes: vec![Scope::House], category: None, limit: 9, now };
-    assert_eq!(house.store.read(known(at(now))).await.unwrap().len(), 1);
-    assert_eq!(house.store.read(known(until)).await.unwrap().len(), 0);
-    let relevant = RelevantFacts { scopes: vec![Scope::House], question: "holiday".to_owned(), limit: 9, now: until };
-    assert!(house.store.read(relevant).await.unwrap().facts.is_empty());
+    let known = async |now| {
+        let store = &house.store;
+        store.read(async |tx| current_facts(tx, &[Scope::House], None, 9, now).await).await.unwrap().len()
+    };
+    assert_eq!((known(at(now)).await, known(until).await), (1, 0));
+    assert!(house.relevant(Scope::House, "holiday", 9, until).await.facts.is_empty());
     let back = Saying { said_at: millis(until), ..saying(Source::Extracted, 2, "away", "back home") };
     assert!(
         matches!(house.keep(back, millis(until)).await, Remembered::Superseded { .. }),
@@ -208,16 +197,13 @@ async fn n8_the_facts_that_go_along_are_few_fit_and_ones_own() {
     }
     let private = Saying { scope: Scope::Person(UserId(2)), ..saying(Source::Told, 2, "shelf of jars", "empty") };
     house.keep(private, 0).await;
-    let relevant = |question: &str| RelevantFacts {
-        scopes: vec![Scope::House],
-        question: question.to_owned(),
-        limit: 5,
-        now: at(40 * day),
+    let keys = async |question| {
+        let known = house.relevant(Scope::House, question, 5, at(40 * day)).await;
+        known.facts.into_iter().map(|fact| fact.key).collect::<Vec<_>>()
     };
-    let keys = |known: Relevant| known.facts.into_iter().map(|fact| fact.key).collect::<Vec<_>>();
-    let newest = keys(house.store.read(relevant("hello")).await.unwrap());
+    let newest = keys("hello").await;
     assert_eq!(newest, ["shelf 29", "shelf 28", "shelf 27", "shelf 26", "shelf 25"]);
-    let fit = keys(house.store.read(relevant("what is on shelf 3?")).await.unwrap());
+    let fit = keys("what is on shelf 3?").await;
     assert_eq!((fit[0].as_str(), fit.len()), ("shelf 3", 5));
 }
 

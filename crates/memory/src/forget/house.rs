@@ -1,42 +1,27 @@
 //! A database with words in it that are to go, for tests.
 
-use async_trait::async_trait;
 use sqlx::Row;
 use tempfile::TempDir;
 
 use super::{Forget, Forgotten};
 use hob_store::error::StoreError;
-use hob_store::{Pace, Statement, Store, Tx};
+use hob_store::{Pace, Store, Tx};
 
 /// The word that is to go.
 pub(super) const WORD: &str = "zanzibar";
 
 /// Statements as they stand.
-struct Sql(Vec<String>);
-
-#[async_trait]
-impl Statement for Sql {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        for statement in &self.0 {
-            sqlx::raw_sql(sqlx::AssertSqlSafe(statement.clone())).execute(&mut *tx).await?;
-        }
-        Ok(())
+async fn raw(tx: &mut Tx, statements: &[String]) -> Result<(), StoreError> {
+    for statement in statements {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statement.clone())).execute(&mut *tx).await?;
     }
+    Ok(())
 }
 
 /// The first column of a query's rows, as text.
-struct Texts(&'static str);
-
-#[async_trait]
-impl Statement for Texts {
-    type Output = Vec<String>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
-        let rows = sqlx::query(self.0).fetch_all(&mut *tx).await?;
-        Ok(rows.iter().map(|row| row.get::<Option<String>, _>(0).unwrap_or_default()).collect())
-    }
+async fn column(tx: &mut Tx, query: &'static str) -> Result<Vec<String>, StoreError> {
+    let rows = sqlx::query(query).fetch_all(&mut *tx).await?;
+    Ok(rows.iter().map(|row| row.get::<Option<String>, _>(0).unwrap_or_default()).collect())
 }
 
 /// A database in which something was said.
@@ -61,7 +46,8 @@ impl House {
     }
 
     pub(super) async fn sql(&self, statements: &[String]) {
-        self.store.write(Sql(statements.to_vec())).await.unwrap();
+        let statements = statements.to_vec();
+        self.store.write(async move |tx| raw(tx, &statements).await).await.unwrap();
     }
 
     /// A run of a message, in its user's own conversation, with all that comes of it; Hob's answer repeats the words.
@@ -106,11 +92,11 @@ impl House {
     }
 
     pub(super) async fn texts(&self, query: &'static str) -> Vec<String> {
-        self.store.read(Texts(query)).await.unwrap()
+        self.store.read(async |tx| column(tx, query).await).await.unwrap()
     }
 
     pub(super) async fn forget(&self, what: Forget) -> Forgotten {
-        self.store.write(what).await.unwrap()
+        self.store.write(async move |tx| what.run(tx).await).await.unwrap()
     }
 
     /// Whether the word is still in the file, once the log is folded into it.

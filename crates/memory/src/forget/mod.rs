@@ -11,7 +11,6 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::forget::cascade::Cascade;
@@ -22,7 +21,7 @@ use hob_core::domain::memory::Scope;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
 use hob_store::remembered::{self, Counts};
-use hob_store::{Statement, Store, Tx, files, forgetting};
+use hob_store::{Store, Tx, files, forgetting};
 
 /// How much of a scope goes in one transaction.
 const SLICE: i64 = 50;
@@ -60,11 +59,8 @@ impl From<Item> for Forget {
     }
 }
 
-#[async_trait]
-impl Statement for Forget {
-    type Output = Forgotten;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Forgotten, StoreError> {
+impl Forget {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Forgotten, StoreError> {
         let mut cascade = Cascade::default();
         match *self {
             Self::Memory(memory) => cascade.memory(tx, memory).await?,
@@ -75,80 +71,43 @@ impl Statement for Forget {
     }
 }
 
-/// Begins to forget everything that a scope holds at this moment; [`Slice`] does it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Everything {
-    /// Whose.
-    pub scope: Scope,
+/// Begins to forget everything that a scope holds at this moment, and gives how much that is; [`slice`] does it.
+pub async fn everything(tx: &mut Tx, scope: Scope) -> Result<Counts, StoreError> {
+    let counts = remembered::counts(tx, scope).await?;
+    remembered::condemn(tx, scope).await?;
+    files::drop_scope(tx, scope).await?;
+    Ok(counts)
 }
 
-#[async_trait]
-impl Statement for Everything {
-    /// How much that is.
-    type Output = Counts;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Counts, StoreError> {
-        let counts = remembered::counts(tx, self.scope).await?;
-        remembered::condemn(tx, self.scope).await?;
-        files::drop_scope(tx, self.scope).await?;
-        Ok(counts)
+/// Forgets the next of a scope of which everything is to go; none: all of it is gone.
+pub async fn slice(tx: &mut Tx, scope: Scope) -> Result<Option<Forgotten>, StoreError> {
+    let slice = remembered::slice(tx, scope, SLICE).await?;
+    if slice == remembered::Slice::default() {
+        remembered::absolve(tx, scope).await?;
+        return Ok(None);
     }
-}
-
-/// Forgets the next of a scope of which everything is to go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slice {
-    /// Whose.
-    pub scope: Scope,
-}
-
-#[async_trait]
-impl Statement for Slice {
-    /// None: all of it is gone.
-    type Output = Option<Forgotten>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Forgotten>, StoreError> {
-        let slice = remembered::slice(tx, self.scope, SLICE).await?;
-        if slice == remembered::Slice::default() {
-            remembered::absolve(tx, self.scope).await?;
-            return Ok(None);
-        }
-        let mut cascade = Cascade::default();
-        for memory in slice.memories {
-            cascade.memory(tx, memory).await?;
-        }
-        for fact in slice.facts {
-            cascade.fact(tx, fact).await?;
-        }
-        for person in slice.people {
-            cascade.person(tx, person).await?;
-        }
-        cascade.finish(tx).await.map(Some)
+    let mut cascade = Cascade::default();
+    for memory in slice.memories {
+        cascade.memory(tx, memory).await?;
     }
-}
-
-/// Forgets the next of what was said in a conversation that goes as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Talk {
-    /// Which.
-    pub session: SessionId,
-    /// After this place.
-    pub after: i64,
-}
-
-#[async_trait]
-impl Statement for Talk {
-    /// What is gone, and from where it goes on; none: that was all.
-    type Output = (Forgotten, Option<i64>);
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let said = forgetting::said_in(tx, (self.session, self.after), SLICE).await?;
-        let mut cascade = Cascade::default();
-        for one in &said {
-            cascade.message(tx, one).await?;
-        }
-        Ok((cascade.finish(tx).await?, said.last().map(|last| last.ordinal)))
+    for fact in slice.facts {
+        cascade.fact(tx, fact).await?;
     }
+    for person in slice.people {
+        cascade.person(tx, person).await?;
+    }
+    cascade.finish(tx).await.map(Some)
+}
+
+/// Forgets the next of what was said in a conversation that goes as a whole. Gives what is gone, and from where it goes on; none:
+/// that was all.
+pub async fn talk(tx: &mut Tx, session: SessionId, after: i64) -> Result<(Forgotten, Option<i64>), StoreError> {
+    let said = forgetting::said_in(tx, (session, after), SLICE).await?;
+    let mut cascade = Cascade::default();
+    for one in &said {
+        cascade.message(tx, one).await?;
+    }
+    Ok((cascade.finish(tx).await?, said.last().map(|last| last.ordinal)))
 }
 
 /// Forgets of a scope of which everything is to go, so many slices at most: gives whether all of it is gone.
@@ -157,7 +116,7 @@ impl Statement for Talk {
 /// When the database fails; what is gone stays gone.
 pub async fn some_of(memory: &Memory, scope: Scope, slices: usize) -> Result<bool, StoreError> {
     for _ in 0..slices {
-        let Some(forgotten) = memory.store.write(Slice { scope }).await? else {
+        let Some(forgotten) = memory.store.write(async move |tx| slice(tx, scope).await).await? else {
             return Ok(true);
         };
         for (scope, gone) in forgotten.memories {
@@ -167,83 +126,39 @@ pub async fn some_of(memory: &Memory, scope: Scope, slices: usize) -> Result<boo
     Ok(false)
 }
 
-/// Lets go of the records of files that are older than that.
-struct OldFiles {
-    before: Timestamp,
-}
-
-#[async_trait]
-impl Statement for OldFiles {
-    type Output = u64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
-        files::drop_before(tx, self.before).await
-    }
-}
-
 /// Lets go of files that are older than that, and deletes what no record refers to; gives how many contents are gone.
 ///
 /// # Errors
 /// When the database or the directory fails; what is gone stays gone.
 pub async fn old_files(store: &Store, contents: &Contents, before: Timestamp) -> Result<usize, StoreError> {
-    store.write(OldFiles { before }).await?;
+    store.write(async move |tx| files::drop_before(tx, before).await).await?;
     contents.sweep(store).await
 }
 
 /// Which of these runs have no record any more: what they left elsewhere goes as well.
-#[derive(Debug, Clone)]
-pub struct WithoutRecord {
-    /// The runs.
-    pub runs: Vec<RunId>,
-}
-
-#[async_trait]
-impl Statement for WithoutRecord {
-    type Output = Vec<RunId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<RunId>, StoreError> {
-        let mut gone = Vec::new();
-        for run in self.runs.iter().copied() {
-            if !forgetting::has_journal(tx, run).await? {
-                gone.push(run);
-            }
+pub async fn without_record(tx: &mut Tx, runs: &[RunId]) -> Result<Vec<RunId>, StoreError> {
+    let mut gone = Vec::new();
+    for run in runs.iter().copied() {
+        if !forgetting::has_journal(tx, run).await? {
+            gone.push(run);
         }
-        Ok(gone)
     }
+    Ok(gone)
 }
 
 /// What was begun and is not done: scopes of which everything is to go, and whether something waits for the end of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unfinished;
-
-#[async_trait]
-impl Statement for Unfinished {
-    type Output = (Vec<Scope>, bool);
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let waiting = forgetting::put_off::list(tx, None).await?;
-        Ok((remembered::condemned(tx).await?, !waiting.is_empty()))
-    }
+pub async fn unfinished(tx: &mut Tx) -> Result<(Vec<Scope>, bool), StoreError> {
+    let waiting = forgetting::put_off::list(tx, None).await?;
+    Ok((remembered::condemned(tx).await?, !waiting.is_empty()))
 }
 
 /// Takes out what was put off until a run is over, as far as that is so now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sweep;
-
-#[async_trait]
-impl Statement for Sweep {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        cascade::catch_up(tx, None).await?;
-        forgetting::blank_listings(tx).await
-    }
+pub async fn sweep(tx: &mut Tx) -> Result<(), StoreError> {
+    cascade::catch_up(tx, None).await?;
+    forgetting::blank_listings(tx).await
 }
 
 /// A run is over, in this transaction: what was put off until now is done.
-///
-/// # Errors
-/// When the database fails.
 pub async fn after(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     cascade::catch_up(tx, Some(run)).await
 }

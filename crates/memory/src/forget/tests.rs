@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::cascade::without_words;
 use super::house::House;
-use super::{Everything, Forget, Forgotten, Slice, Sweep};
+use super::{Forget, Forgotten, everything, slice, sweep};
 use crate::facts::Remember;
 use crate::item::Item;
 use hob_core::domain::ids::{FactId, MemoryId, PersonId, RunId, UserId};
@@ -111,7 +111,7 @@ async fn n8_what_tools_and_agents_delivered_goes_once_it_is_out() {
     let texts = "SELECT text FROM outbox WHERE key NOT LIKE 'run:%' ORDER BY key";
     assert_eq!(house.texts(texts).await, ["[forgotten]", "zanzibar", "zanzibar"]);
     house.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 2 WHERE key = 'call:1:1.0:0'".to_owned()]).await;
-    house.store.write(Sweep).await.unwrap();
+    house.store.write(sweep).await.unwrap();
     assert_eq!(house.texts(texts).await, ["[forgotten]", "zanzibar", "[forgotten]"], "another run's is its own");
 }
 
@@ -195,7 +195,7 @@ async fn n8_what_was_told_goes_with_the_words_in_which_it_was_told() {
         taint: Taint::default(),
         at: Timestamp::UNIX_EPOCH,
     };
-    house.store.write(remember).await.unwrap();
+    house.store.write(async move |tx| remember.run(tx).await).await.unwrap();
     assert_eq!(house.texts("SELECT message_id || '' FROM facts").await, ["10"], "it says where it is from");
     house
         .sql(&[
@@ -253,8 +253,8 @@ async fn n8_where_nothing_is_left_there_is_no_episode_and_nothing_to_look_throug
     house.fact(1, None, "Zanzibar", false).await;
     house.sql(&["INSERT INTO facts_changed (scope, since) VALUES ('p1', 0), ('p2', 0)".to_owned()]).await;
     let scope = Scope::Person(UserId(1));
-    house.store.write(Everything { scope }).await.unwrap();
-    while house.store.write(Slice { scope }).await.unwrap().is_some() {}
+    house.store.write(async move |tx| everything(tx, scope).await).await.unwrap();
+    while house.store.write(async move |tx| slice(tx, scope).await).await.unwrap().is_some() {}
     assert_eq!(house.texts("SELECT scope FROM facts_changed").await, ["p2"]);
 }
 
@@ -331,7 +331,7 @@ async fn n8_the_record_of_a_run_that_goes_on_is_kept_until_its_end() {
         "nobody reads it from now on"
     );
     house.sql(&["UPDATE runs SET state = 'completed', ended_at = 1".to_owned()]).await;
-    house.store.write(Sweep).await.unwrap();
+    house.store.write(sweep).await.unwrap();
     assert_eq!(house.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["2"]);
     assert_eq!(
         house.texts("SELECT run_id || part FROM forgettings").await,
@@ -339,7 +339,7 @@ async fn n8_the_record_of_a_run_that_goes_on_is_kept_until_its_end() {
         "its answer is not delivered yet"
     );
     house.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 1".to_owned()]).await;
-    house.store.write(Sweep).await.unwrap();
+    house.store.write(sweep).await.unwrap();
     assert_eq!(house.texts("SELECT run_id || part FROM forgettings").await, Vec::<String>::new());
     assert!(!house.keeps_the_word().await);
 }
@@ -374,12 +374,12 @@ async fn n8_everything_of_one_person_goes_in_slices_and_nothing_of_another() {
     house.says(61, 2, "Water the plants", "completed").await;
     house.fact(1, None, "Zanzibar", false).await;
     let scope = Scope::Person(UserId(1));
-    let counts = house.store.write(Everything { scope }).await.unwrap();
+    let counts = house.store.write(async move |tx| everything(tx, scope).await).await.unwrap();
     assert_eq!((counts.memories, counts.facts), (60, 1));
     // What is said after it was asked for is not meant.
     house.says(62, 1, "I am back", "completed").await;
     let mut slices = 0;
-    while let Some(forgotten) = house.store.write(Slice { scope }).await.unwrap() {
+    while let Some(forgotten) = house.store.write(async move |tx| slice(tx, scope).await).await.unwrap() {
         assert!(forgotten.memories.len() <= 50);
         slices += 1;
     }
@@ -400,15 +400,15 @@ async fn n8_what_is_known_after_everything_was_to_go_is_not_meant() {
         .sql(&["INSERT INTO people (id, scope, name, created_at, updated_at) VALUES (1, 'p1', 'Joe', 0, 0)".to_owned()])
         .await;
     let scope = Scope::Person(UserId(1));
-    house.store.write(Everything { scope }).await.unwrap();
-    assert!(house.store.write(Slice { scope }).await.unwrap().is_some());
+    house.store.write(async move |tx| everything(tx, scope).await).await.unwrap();
+    assert!(house.store.write(async move |tx| slice(tx, scope).await).await.unwrap().is_some());
     house
         .sql(&["INSERT INTO people (scope, name, created_at, updated_at) VALUES ('p1', 'Anna', 0, 0);
                 INSERT INTO facts (scope, category, key, value, speaker, source, confidence, importance, created_at)
                   VALUES ('p1', 'travel', 'next trip', 'Oslo', 'Ada', 'told', 1, 0.5, 2);"
             .to_owned()])
         .await;
-    while house.store.write(Slice { scope }).await.unwrap().is_some() {}
+    while house.store.write(async move |tx| slice(tx, scope).await).await.unwrap().is_some() {}
     assert_eq!(house.texts("SELECT value FROM facts UNION ALL SELECT name FROM people").await, ["Oslo", "Anna"]);
     assert!(!house.keeps_the_word().await);
 }

@@ -1,6 +1,5 @@
 //! Changes: somebody added, told of, changed, removed.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
@@ -16,7 +15,7 @@ use hob_core::domain::principal::Principal;
 use hob_core::policy::memory::{Place, may_change, visible};
 use hob_store::error::StoreError;
 use hob_store::people::{KeyedFact, PersonFields};
-use hob_store::{Statement, Tx, millis, people};
+use hob_store::{Tx, millis, people};
 
 /// Where a change is made, and by whom.
 #[derive(Debug, Clone)]
@@ -133,6 +132,10 @@ pub struct Saved {
 }
 
 impl Save {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Saved, PeopleError>, StoreError> {
+        settled(self.save(tx).await)
+    }
+
     async fn save(&self, tx: &mut Tx) -> Result<Saved, PeopleError> {
         let here = load(tx, &[self.whose.scope]).await?;
         let known = match one(&here, &self.name) {
@@ -264,15 +267,6 @@ async fn with_fields<T>(person: &Person, store: impl AsyncFnOnce(PersonFields<'_
     .await
 }
 
-#[async_trait]
-impl Statement for Save {
-    type Output = Result<Saved, PeopleError>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        settled(self.save(tx).await)
-    }
-}
-
 /// Remembers a fact that may be about somebody; its key is then the one within the person.
 #[derive(Debug, Clone)]
 pub struct Tell {
@@ -300,6 +294,10 @@ pub struct Told {
 }
 
 impl Tell {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Told, PeopleError>, StoreError> {
+        settled(self.tell(tx).await)
+    }
+
     async fn tell(&self, tx: &mut Tx) -> Result<Told, PeopleError> {
         let about = match &self.about {
             Some(about) => Some(about.clone()),
@@ -345,15 +343,6 @@ impl Tell {
     }
 }
 
-#[async_trait]
-impl Statement for Tell {
-    type Output = Result<Told, PeopleError>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        settled(self.tell(tx).await)
-    }
-}
-
 /// Forgets what is known of somebody under a key, and what was.
 #[derive(Debug, Clone)]
 pub struct ForgetAbout {
@@ -366,6 +355,11 @@ pub struct ForgetAbout {
 }
 
 impl ForgetAbout {
+    /// Of whom something was forgotten.
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Option<Person>, PeopleError>, StoreError> {
+        settled(self.forget(tx).await)
+    }
+
     async fn forget(&self, tx: &mut Tx) -> Result<Option<Person>, PeopleError> {
         let person = self.whose.person(tx, &self.name).await?;
         let wanted = fold(keys::within(&person, &self.key));
@@ -380,16 +374,6 @@ impl ForgetAbout {
     }
 }
 
-#[async_trait]
-impl Statement for ForgetAbout {
-    /// Of whom something was forgotten.
-    type Output = Result<Option<Person>, PeopleError>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        settled(self.forget(tx).await)
-    }
-}
-
 /// Removes somebody, with all that is known of them.
 #[derive(Debug, Clone)]
 pub struct Remove {
@@ -400,19 +384,14 @@ pub struct Remove {
 }
 
 impl Remove {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Person, PeopleError>, StoreError> {
+        settled(self.remove(tx).await)
+    }
+
     async fn remove(&self, tx: &mut Tx) -> Result<Person, PeopleError> {
         let person = self.whose.person(tx, &self.name).await?;
         self.whose.may_take_away(tx, &person, None).await?;
         Forget::Person(person.id).run(tx).await?;
         Ok(person)
-    }
-}
-
-#[async_trait]
-impl Statement for Remove {
-    type Output = Result<Person, PeopleError>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        settled(self.remove(tx).await)
     }
 }

@@ -1,6 +1,5 @@
 //! Two who turn out to be one person.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::people::birthday::Birthday;
@@ -9,7 +8,7 @@ use crate::people::names::fold;
 use crate::people::{IDENTITIES_MAX, Identity, PeopleError, Person, settled};
 use hob_core::domain::ids::UserId;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, millis, people, remembered};
+use hob_store::{Tx, millis, people, remembered};
 
 /// Makes two people one: what one is known by and what is known of them is the other's now. Once more changes nothing.
 #[derive(Debug, Clone)]
@@ -25,6 +24,10 @@ pub struct Merge {
 }
 
 impl Merge {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Person, PeopleError>, StoreError> {
+        settled(self.merge(tx).await)
+    }
+
     async fn merge(&self, tx: &mut Tx) -> Result<Person, PeopleError> {
         let from = self.whose.person(tx, &self.from).await?;
         let into = self.whose.person(tx, &self.into).await?;
@@ -37,15 +40,6 @@ impl Merge {
         remembered::delete_person(tx, from.id).await?;
         store(tx, &into, &both, self.at).await?;
         Ok(both)
-    }
-}
-
-#[async_trait]
-impl Statement for Merge {
-    type Output = Result<Person, PeopleError>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        settled(self.merge(tx).await)
     }
 }
 

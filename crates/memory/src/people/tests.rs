@@ -8,7 +8,7 @@ use super::birthday::Birthday;
 use super::change::{Details, Field, ForgetAbout, HobUser, Remove, Save, Saved, Tell, Told, Whose};
 use super::merge::Merge;
 use super::*;
-use crate::facts::{Remember, SearchFacts};
+use crate::facts::{self, Remember};
 use hob_core::domain::ids::{RunId, SessionId};
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::{Principal, Role, Trust};
@@ -23,24 +23,17 @@ struct Home {
     store: Store,
 }
 
-struct Users;
-
-#[async_trait]
-impl Statement for Users {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        for row in [
-            "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0), (2, 'Bo', 'user', 0)",
-            "INSERT INTO sessions (id, key, channel, created_at) VALUES (1, 'terminal:1', 'terminal', 0)",
-            "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance,
-               disposition, sent_at, received_at) VALUES (1, 1, 1, 'terminal', 'local', '1', '1', 'hi', 0, 'run', 0, 0)",
-            "INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (1, 1, 1, 1, 'running', 0)",
-        ] {
-            sqlx::query(row).execute(&mut *tx).await?;
-        }
-        Ok(())
+async fn users(tx: &mut Tx) -> Result<(), StoreError> {
+    for row in [
+        "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0), (2, 'Bo', 'user', 0)",
+        "INSERT INTO sessions (id, key, channel, created_at) VALUES (1, 'terminal:1', 'terminal', 0)",
+        "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance,
+           disposition, sent_at, received_at) VALUES (1, 1, 1, 'terminal', 'local', '1', '1', 'hi', 0, 'run', 0, 0)",
+        "INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (1, 1, 1, 1, 'running', 0)",
+    ] {
+        sqlx::query(row).execute(&mut *tx).await?;
     }
+    Ok(())
 }
 
 fn whose(scope: Scope) -> Whose {
@@ -57,13 +50,13 @@ impl Home {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        store.write(Users).await.unwrap();
+        store.write(users).await.unwrap();
         Self { _dir: dir, store }
     }
 
     async fn save(&self, scope: Scope, name: &str, details: Details) -> Result<Saved, String> {
         let save = Save { whose: whose(scope), name: name.to_owned(), details, adds: true, at: at(0) };
-        self.store.write(save).await.unwrap().map_err(|error| error.to_string())
+        self.store.write(async move |tx| save.run(tx).await).await.unwrap().map_err(|error| error.to_string())
     }
 
     async fn add(&self, scope: Scope, name: &str) -> Person {
@@ -86,21 +79,29 @@ impl Home {
             at: at(1),
         };
         let about = about.map(str::to_owned);
-        self.store.write(Tell { whose: whose(scope), about, adds: true, fact, today: TODAY }).await.unwrap().unwrap()
+        self.store
+            .write(async move |tx| Tell { whose: whose(scope), about, adds: true, fact, today: TODAY }.run(tx).await)
+            .await
+            .unwrap()
+            .unwrap()
     }
 
     async fn merge(&self, from: &str, into: &str) -> Result<Person, String> {
         let merge = Merge { whose: whose(ADA), from: from.to_owned(), into: into.to_owned(), at: at(2) };
-        self.store.write(merge).await.unwrap().map_err(|error| error.to_string())
+        self.store.write(async move |tx| merge.run(tx).await).await.unwrap().map_err(|error| error.to_string())
     }
 
     async fn remove(&self, scope: Scope, name: &str) -> Result<Person, String> {
         let remove = Remove { whose: whose(scope), name: name.to_owned() };
-        self.store.write(remove).await.unwrap().map_err(|error| error.to_string())
+        self.store.write(async move |tx| remove.run(tx).await).await.unwrap().map_err(|error| error.to_string())
     }
 
     async fn people(&self, scopes: &[Scope], who: Who) -> Vec<Card> {
-        self.store.read(LookUp { scopes: scopes.to_vec(), who, now: at(3) }).await.unwrap().unwrap()
+        self.store
+            .read(async |tx| LookUp { scopes: scopes.to_vec(), who, now: at(3) }.run(tx).await)
+            .await
+            .unwrap()
+            .unwrap()
     }
 
     /// The facts about one person, as `key: value`, and `?` where something else is said as well.
@@ -113,8 +114,7 @@ impl Home {
     }
 
     async fn found(&self, query: &str) -> usize {
-        let search = SearchFacts { scopes: vec![ADA], query: query.to_owned(), limit: 10 };
-        self.store.read(search).await.unwrap().len()
+        self.store.read(async |tx| facts::search(tx, &[ADA], query, 10).await).await.unwrap().len()
     }
 }
 
@@ -294,9 +294,12 @@ async fn k4_what_is_forgotten_of_somebody_is_gone_with_its_history() {
     home.tell(ADA, Some("Anna"), "town", "Bonn").await;
     home.tell(ADA, Some("Anna"), "town", "Ulm").await;
     home.tell(ADA, Some("Anna"), "job", "baker").await;
-    let forget = |key: &str| ForgetAbout { whose: whose(ADA), name: "anna".to_owned(), key: key.to_owned() };
-    assert!(home.store.write(forget("Town")).await.unwrap().unwrap().is_some());
-    assert!(home.store.write(forget("Town")).await.unwrap().unwrap().is_none());
+    let forget = async || {
+        let forget = ForgetAbout { whose: whose(ADA), name: "anna".to_owned(), key: "Town".to_owned() };
+        home.store.write(async move |tx| forget.run(tx).await).await.unwrap().unwrap()
+    };
+    assert!(forget().await.is_some());
+    assert!(forget().await.is_none());
     assert_eq!(home.facts("Anna").await, ["Anna's job: baker"]);
     home.remove(ADA, "Anna").await.unwrap();
     let mut database = Store::raw(&home._dir.path().join("hob.db")).await.unwrap();
@@ -322,7 +325,7 @@ async fn n8_a_person_of_one_scope_is_never_one_of_another() {
     ] {
         for who in [Who::Called("Anna".to_owned()), Who::SpokenOf("what of Anna?".to_owned())] {
             let look_up = LookUp { scopes: scopes.clone(), who, now: at(3) };
-            let cards = home.store.read(look_up).await.unwrap().unwrap_or_default();
+            let cards = home.store.read(async |tx| look_up.run(tx).await).await.unwrap().unwrap_or_default();
             let seen: Vec<(&str, bool)> =
                 cards.iter().map(|card| (card.facts[0].key.as_str(), card.person.birthday.is_some())).collect();
             assert_eq!(seen, expected, "{scopes:?}");
@@ -335,7 +338,11 @@ async fn n8_a_person_of_one_scope_is_never_one_of_another() {
     assert!(home.remove(Scope::House, "Anna").await.is_err());
     let mut owner = whose(Scope::House);
     owner.caller.role = Role::Owner;
-    home.store.write(Remove { whose: owner, name: "Anna".to_owned() }).await.unwrap().unwrap();
+    home.store
+        .write(async move |tx| Remove { whose: owner, name: "Anna".to_owned() }.run(tx).await)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(home.people(&[bo], Who::Called("Anna".to_owned())).await[0].facts.len(), 1);
     assert_eq!(home.facts("Anna").await, ["Anna's birthday: 3 May"]);
 }

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -21,10 +20,10 @@ use crate::recall::{Question, Window, ids, list};
 use hob_core::domain::ids::MessageId;
 use hob_core::domain::lexicon::said;
 use hob_core::domain::origin::Taint;
+use hob_store::Tx;
 use hob_store::answers::{self, Answer as Row};
 use hob_store::error::StoreError;
 use hob_store::recall::{self as rows, Stretch};
-use hob_store::{Statement, Tx};
 
 /// The most answers that are told.
 pub const ANSWERS_MAX: usize = 3;
@@ -63,16 +62,14 @@ pub fn is_asked_for(text: &str) -> bool {
 }
 
 /// Looks for them.
+#[derive(Clone)]
 pub(super) struct Answers {
     pub(super) question: Question,
     pub(super) zone: TimeZone,
 }
 
-#[async_trait]
-impl Statement for Answers {
-    type Output = Vec<Answer>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Answer>, StoreError> {
+impl Answers {
+    pub(super) async fn find(&self, tx: &mut Tx) -> Result<Vec<Answer>, StoreError> {
         let Question { text, scopes, window, now, .. } = &self.question;
         let days = dates::spoken(text, now.to_zoned(self.zone.clone()).date());
         let topic = topic(text, !days.is_empty());
@@ -85,9 +82,7 @@ impl Statement for Answers {
         let told = answers::told(tx, (&ids(found), &ids(memories)), &list(scopes), stretch).await?;
         Ok(best(told, &terms, (&days, &self.zone)))
     }
-}
 
-impl Answers {
     /// The words as terms, the answers that have the most of them, and what has the most of them that may have been answered.
     async fn matches(
         &self,

@@ -3,8 +3,6 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
-
 use crate::embedding::TokenVector;
 use crate::rank::features::tells;
 use crate::rank::late::TokenSigns;
@@ -13,8 +11,7 @@ use crate::serving::Serving;
 use crate::vectors::bits;
 use crate::vectors::bytes::rescore;
 use hob_store::error::StoreError;
-use hob_store::recall::{self as rows, MeaningRow};
-use hob_store::{Statement, Tx};
+use hob_store::recall as rows;
 
 /// How long the question's own vector may take: a server that hangs costs the meaning, not the recall.
 const DEADLINE: Duration = Duration::from_millis(1_500);
@@ -72,8 +69,7 @@ impl Memory {
         let mut wanted: Vec<i64> = near.into_iter().map(|near| near.id).collect();
         // In the order in which they lie in the file.
         wanted.sort_unstable();
-        let vectors = Vectors { model: serving.model, ids: ids(wanted) };
-        let rows = self.store.read(vectors).await?;
+        let rows = self.store.read(async |tx| rows::vectors(tx, serving.model, &ids(wanted)).await).await?;
         Ok(rescore(vector, rows.iter().map(|row| (row.id, row.bytes.as_slice())), rows.len()))
     }
 }
@@ -89,22 +85,6 @@ pub fn telling(tokens: &[TokenVector], text: &str, own: usize) -> TokenSigns {
     let tells = |range: std::ops::Range<usize>| range.start >= own && text.get(range).is_some_and(tells);
     let kept = tokens.iter().filter(|token| tells(token.range.clone()));
     TokenSigns::new(kept.map(|token| token.vector.as_slice()))
-}
-
-/// Reads vectors.
-pub(super) struct Vectors {
-    pub(super) model: i64,
-    /// As the query takes them.
-    pub(super) ids: String,
-}
-
-#[async_trait]
-impl Statement for Vectors {
-    type Output = Vec<MeaningRow>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<MeaningRow>, StoreError> {
-        rows::vectors(tx, self.model, &self.ids).await
-    }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::recall::fuse::{Candidate, Chosen, Fit};
 use crate::recall::legs::Legs;
 use crate::recall::meaning::Meant;
 use crate::recall::pool::Pool;
-use crate::recall::tell::Tell;
+use crate::recall::tell::tell;
 use crate::recall::words::ByWords;
 use hob_core::domain::ids::{FactId, MemoryId, SessionId};
 use hob_core::domain::memory::{Leg, Scope};
@@ -189,15 +189,12 @@ impl Memory {
         let mut recalled = self.recall_meant(question, meant.as_ref()).await?;
         if question.turn.is_some() && answers::is_asked_for(&question.text) {
             let answers = Answers { question: question.clone(), zone: self.zone.clone() };
-            recalled.answers = self.store.read(answers).await?;
+            recalled.answers = self.store.read(async |tx| answers.find(tx).await).await?;
         }
         Ok(recalled)
     }
 
     /// What bears on the question, whose meaning is known, or is left out.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn recall_meant(&self, question: &Question, meant: Option<&Meant>) -> Result<Recollection, StoreError> {
         let pool = self.ranked(question, meant).await?;
         let chosen = (fuse::fused(&pool, question.limits.fragments), fuse::raised(&pool));
@@ -206,17 +203,11 @@ impl Memory {
 
     /// What somebody finds who searches: each has one of the words, means the same, or was said on the day. An answer has
     /// use for what stands beside that as well; who wants to see or forget something has not.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn search(&self, question: &Question) -> Result<Recollection, StoreError> {
         Ok(self.search_by_legs(question).await?.0)
     }
 
     /// The same, and how each way of looking ranks what is found.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn search_by_legs(&self, question: &Question) -> Result<(Recollection, Legs), StoreError> {
         let meant = self.meant(question).await;
         let near = self.nearest(question, meant.as_ref()).await?;
@@ -241,24 +232,24 @@ impl Memory {
         (chosen, raised): (Vec<Chosen>, Vec<Chosen>),
         meant: bool,
     ) -> Result<Recollection, StoreError> {
-        let tell = Tell { chosen, raised, scopes: list(&question.scopes), limits: question.limits };
         let means = if meant { Means::WordsAndMeaning } else { Means::Words };
-        let (fragments, salient) = self.store.read(tell).await?;
+        let (fragments, salient) = self
+            .store
+            .read(async |tx| tell(tx, &chosen, &raised, &list(&question.scopes), question.limits).await)
+            .await?;
         Ok(Recollection { fragments, salient, answers: Vec::new(), means })
     }
 
     /// All that may bear on the question, the best first, before anything is left out: for the benchmark, and for those who
     /// want to see why.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn ranked(&self, question: &Question, meant: Option<&Meant>) -> Result<Vec<Candidate>, StoreError> {
         if question.scopes.is_empty() {
             return Ok(Vec::new());
         }
         let by_words = ByWords { question: question.clone(), zone: self.zone.clone() };
         // The statement is on its way to the database's thread before this one looks at the signs.
-        let (found, near) = futures::join!(self.store.read(by_words), self.nearest(question, meant));
+        let (found, near) =
+            futures::join!(self.store.read(async |tx| by_words.find(tx).await), self.nearest(question, meant));
         let (found, near) = (found?, near?);
         let pool = Pool { near, meant: meant.cloned(), scopes: list(&question.scopes), zone: self.zone.clone(), found };
         pool.ranked(&self.store).await

@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -14,12 +13,12 @@ use crate::rank::lexical::{Counts, Term};
 use crate::rank::mix::ranked;
 use crate::recall::fuse::{Candidate, Salience, Standing, fit};
 use crate::recall::ids;
-use crate::recall::meaning::{Meant, Vectors};
+use crate::recall::meaning::Meant;
 use crate::recall::words::Found;
 use crate::vectors::bytes::Stored;
 use hob_store::error::StoreError;
-use hob_store::recall::{self as rows, MeaningRow, Place, TurnRow, Words};
-use hob_store::{Statement, Store, Tx};
+use hob_store::recall::{self as rows, Place, TurnRow, Words};
+use hob_store::{Store, Tx};
 
 /// How many candidates the words bring, and as many the vectors.
 const OF_EACH: usize = 100;
@@ -49,42 +48,19 @@ pub(super) struct Pool {
 }
 
 /// Reads the episodes of what was found.
-struct Episodes(Arc<Pool>);
-
-#[async_trait]
-impl Statement for Episodes {
-    type Output = Vec<Session>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Session>, StoreError> {
-        let pool = &self.0;
-        let anchors = pool.anchors(tx).await?;
-        if anchors.is_empty() {
-            return Ok(Vec::new());
-        }
-        let episodes: HashMap<i64, i64> = anchors.iter().map(|place| (place.episode, place.began_at)).collect();
-        let turns = rows::turns(tx, &in_order(episodes.keys().copied()), &pool.scopes).await?;
-        let anchors: HashSet<i64> = anchors.iter().map(|place| place.id).collect();
-        let sessions = turns
-            .chunk_by(|one, next| one.episode == next.episode)
-            .map(|turns| pool.session(turns, episodes.get(&turns[0].episode).copied(), &anchors))
-            .collect();
-        Ok(sessions)
+async fn episodes(tx: &mut Tx, pool: &Pool) -> Result<Vec<Session>, StoreError> {
+    let anchors = pool.anchors(tx).await?;
+    if anchors.is_empty() {
+        return Ok(Vec::new());
     }
-}
-
-/// Reads the signs of tokens.
-struct Signs {
-    model: i64,
-    ids: String,
-}
-
-#[async_trait]
-impl Statement for Signs {
-    type Output = Vec<MeaningRow>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<MeaningRow>, StoreError> {
-        rows::token_signs(tx, self.model, &self.ids).await
-    }
+    let episodes: HashMap<i64, i64> = anchors.iter().map(|place| (place.episode, place.began_at)).collect();
+    let turns = rows::turns(tx, &in_order(episodes.keys().copied()), &pool.scopes).await?;
+    let anchors: HashSet<i64> = anchors.iter().map(|place| place.id).collect();
+    let sessions = turns
+        .chunk_by(|one, next| one.episode == next.episode)
+        .map(|turns| pool.session(turns, episodes.get(&turns[0].episode).copied(), &anchors))
+        .collect();
+    Ok(sessions)
 }
 
 impl Pool {
@@ -138,7 +114,7 @@ impl Pool {
     /// All that may bear on the question, the best first.
     pub(super) async fn ranked(self, store: &Store) -> Result<Vec<Candidate>, StoreError> {
         let pool = Arc::new(self);
-        let mut sessions = store.read(Episodes(Arc::clone(&pool))).await?;
+        let mut sessions = store.read(async |tx| episodes(tx, &pool).await).await?;
         pool.give_meaning(store, &mut sessions).await?;
         Ok(pool.rank(&sessions))
     }
@@ -151,8 +127,8 @@ impl Pool {
         let (unknown, around) = wanted(sessions, &known);
         let around = if *tokens == TokenSigns::default() { "[]".to_owned() } else { in_order(around) };
         let (vectors, signs) = futures::join!(
-            store.read(Vectors { model: serving.model, ids: in_order(unknown) }),
-            store.read(Signs { model: serving.model, ids: around })
+            store.read(async |tx| rows::vectors(tx, serving.model, &in_order(unknown)).await),
+            store.read(async |tx| rows::token_signs(tx, serving.model, &around).await)
         );
         let cosine = |bytes: &[u8]| Some(Stored::read(bytes, vector.len())?.dot(vector));
         let read: HashMap<i64, f32> =

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::passage::HOB;
@@ -12,9 +11,9 @@ use crate::recall::fuse::{Chosen, Salience};
 use crate::recall::{Fragment, RecallLimits, SALIENT_MAX, SALIENT_TOKENS_MAX, ids, said_by};
 use crate::why::{IMPORTANCE, PINNED};
 use hob_model::tokens;
+use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::recall::{self as rows, Told};
-use hob_store::{Statement, Tx};
 
 /// The most letters of one memory that are told: a page that somebody pasted leaves room for the others.
 const LETTERS_MAX: usize = 1_200;
@@ -23,33 +22,24 @@ const BEFORE_LETTERS_MAX: usize = 300;
 /// The same for what nobody asked for.
 const SALIENT_LETTERS_MAX: usize = 300;
 
-/// Reads what was chosen.
-pub(super) struct Tell {
-    pub(super) chosen: Vec<Chosen>,
-    /// What is raised whether it fits or not.
-    pub(super) raised: Vec<Chosen>,
-    /// As the query takes them.
-    pub(super) scopes: String,
-    pub(super) limits: RecallLimits,
-}
-
-#[async_trait]
-impl Statement for Tell {
-    /// What fits, and what is raised.
-    type Output = (Vec<Fragment>, Vec<Fragment>);
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let wanted = self.chosen.iter().chain(&self.raised).map(|one| one.candidate.memory);
-        let wanted: BTreeSet<i64> = wanted.collect();
-        if wanted.is_empty() {
-            return Ok(Self::Output::default());
-        }
-        let told = rows::told(tx, &ids(wanted), &self.scopes).await?;
-        let told: HashMap<i64, Told> = told.into_iter().map(|told| (told.id.0, told)).collect();
-        let fragments = fragments(&self.chosen, &told, self.limits);
-        let salient = salient(&self.raised, &told, (&fragments, self.limits));
-        Ok((fragments, salient))
+/// Reads what was chosen: what fits, and what is raised whether it fits or not.
+pub(super) async fn tell(
+    tx: &mut Tx,
+    chosen: &[Chosen],
+    raised: &[Chosen],
+    scopes: &str,
+    limits: RecallLimits,
+) -> Result<(Vec<Fragment>, Vec<Fragment>), StoreError> {
+    let wanted = chosen.iter().chain(raised).map(|one| one.candidate.memory);
+    let wanted: BTreeSet<i64> = wanted.collect();
+    if wanted.is_empty() {
+        return Ok(Default::default());
     }
+    let told = rows::told(tx, &ids(wanted), scopes).await?;
+    let told: HashMap<i64, Told> = told.into_iter().map(|told| (told.id.0, told)).collect();
+    let fragments = fragments(chosen, &told, limits);
+    let salient = salient(raised, &told, (&fragments, limits));
+    Ok((fragments, salient))
 }
 
 /// The chosen ones that are still there, each once, as many as there is room for.

@@ -19,7 +19,7 @@ use crate::vectors::index::Index;
 use hob_core::domain::ids::UserId;
 use hob_store::memories::{self, NewMemory};
 use hob_store::vectors::{self, NewModel, NewVector};
-use hob_store::{Pace, Statement, Tx};
+use hob_store::{Pace, Tx};
 
 const OWN: Scope = Scope::Person(UserId(1));
 const OTHER: Scope = Scope::Person(UserId(2));
@@ -72,25 +72,18 @@ impl Embedder for Topics {
 /// Something to be remembered: whose, and what.
 type Line = (Scope, String);
 
-struct Write(Vec<Line>);
-
-#[async_trait]
-impl Statement for Write {
-    type Output = Vec<MemoryId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<MemoryId>, StoreError> {
-        let mut episodes = std::collections::HashMap::new();
-        let mut all = Vec::new();
-        for (at, (scope, text)) in (0..).zip(&self.0) {
-            let episode = match episodes.get(scope) {
-                Some(episode) => *episode,
-                None => memories::begin_episode(tx, *scope, None, MAY).await?,
-            };
-            episodes.insert(*scope, episode);
-            all.push(keep::add_to(tx, episode, &new(*scope, text, MAY + at)).await?);
-        }
-        Ok(all)
+async fn write(tx: &mut Tx, lines: &[Line]) -> Result<Vec<MemoryId>, StoreError> {
+    let mut episodes = std::collections::HashMap::new();
+    let mut all = Vec::new();
+    for (at, (scope, text)) in (0..).zip(lines) {
+        let episode = match episodes.get(scope) {
+            Some(episode) => *episode,
+            None => memories::begin_episode(tx, *scope, None, MAY).await?,
+        };
+        episodes.insert(*scope, episode);
+        all.push(keep::add_to(tx, episode, &new(*scope, text, MAY + at)).await?);
     }
+    Ok(all)
 }
 
 fn new(scope: Scope, text: &str, at: i64) -> NewMemory<'_> {
@@ -111,48 +104,34 @@ fn new(scope: Scope, text: &str, at: i64) -> NewMemory<'_> {
 /// 8 May 2024, at noon.
 const MAY: i64 = 1_715_169_600_000;
 
-struct Embed;
-
-#[async_trait]
-impl Statement for Embed {
-    type Output = (i64, Index);
-
-    async fn run(&self, tx: &mut Tx) -> Result<(i64, Index), StoreError> {
-        let topics = Topics::new();
-        let new = NewModel { name: "topics", dimensions: 64, digest: "topics" };
-        let model = vectors::register(tx, new, Timestamp::UNIX_EPOCH).await?.id;
-        let mut index = Index::new(64);
-        for passage in passages(tx, MemoryId(0), 1_000).await? {
-            let embedded = topics.embed_tokens(std::slice::from_ref(&passage.text)).await.unwrap().unwrap();
-            index.insert(passage.scope, passage.memory.0, &bits::of(&embedded[0].vector));
-            let signs = meaning::telling(&embedded[0].tokens, &passage.text, passage.own_from).to_bytes();
-            let vector = encode(&embedded[0].vector);
-            vectors::put(tx, model, &NewVector { memory: passage.memory, vector, signs: Some(signs) }).await?;
-        }
-        Ok((model, index))
+async fn embed(tx: &mut Tx) -> Result<(i64, Index), StoreError> {
+    let topics = Topics::new();
+    let new = NewModel { name: "topics", dimensions: 64, digest: "topics" };
+    let model = vectors::register(tx, new, Timestamp::UNIX_EPOCH).await?.id;
+    let mut index = Index::new(64);
+    for passage in passages(tx, MemoryId(0), 1_000).await? {
+        let embedded = topics.embed_tokens(std::slice::from_ref(&passage.text)).await.unwrap().unwrap();
+        index.insert(passage.scope, passage.memory.0, &bits::of(&embedded[0].vector));
+        let signs = meaning::telling(&embedded[0].tokens, &passage.text, passage.own_from).to_bytes();
+        let vector = encode(&embedded[0].vector);
+        vectors::put(tx, model, &NewVector { memory: passage.memory, vector, signs: Some(signs) }).await?;
     }
+    Ok((model, index))
 }
 
-struct Sql(String);
-
-#[async_trait]
-impl Statement for Sql {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        sqlx::query(sqlx::AssertSqlSafe(self.0.clone())).execute(&mut *tx).await?;
-        Ok(())
-    }
+async fn sql(tx: &mut Tx, sql: &str) -> Result<(), StoreError> {
+    sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(&mut *tx).await?;
+    Ok(())
 }
 
 /// A memory of these lines, with vectors or without.
 async fn memory_of(lines: Vec<Line>, with_meaning: bool) -> (TempDir, Memory, Vec<MemoryId>) {
     let home = tempfile::tempdir().unwrap();
     let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-    let ids = store.write(Write(lines)).await.unwrap();
+    let ids = store.write(async move |tx| write(tx, &lines).await).await.unwrap();
     let memory = Memory::by_words(store.clone(), TimeZone::UTC);
     if with_meaning {
-        let (model, index) = store.write(Embed).await.unwrap();
+        let (model, index) = store.write(embed).await.unwrap();
         let serving = Serving::of(Arc::new(Topics::new()), model, index);
         memory.nearby.serve(Some(Arc::new(serving)));
     }
@@ -226,7 +205,8 @@ async fn n8_a_search_finds_what_has_the_words_the_meaning_or_the_day_and_nothing
         (true, "roses", vec![]),
     ] {
         let (_home, memory, ids) = memory_of(lines.clone(), with_meaning).await;
-        memory.store.write(Sql(format!("UPDATE memories SET pinned = 1 WHERE id = {}", ids[0]))).await.unwrap();
+        let change = format!("UPDATE memories SET pinned = 1 WHERE id = {}", ids[0]);
+        memory.store.write(async move |tx| sql(tx, &change).await).await.unwrap();
         let found = memory.search(&asked(text, &[OWN])).await.unwrap().fragments;
         assert_eq!(found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), expected, "{text}");
     }
@@ -245,7 +225,8 @@ async fn a4_what_is_pinned_is_raised_in_somebodys_turn_and_is_not_looked_for_els
     let lines = [lines, vec![(OTHER, "no dog".to_owned())]];
     let (_home, memory, ids) = memory_of(lines.concat(), true).await;
     for pinned in &ids[4..] {
-        memory.store.write(Sql(format!("UPDATE memories SET pinned = 1 WHERE id = {pinned}"))).await.unwrap();
+        let change = format!("UPDATE memories SET pinned = 1 WHERE id = {pinned}");
+        memory.store.write(async move |tx| sql(tx, &change).await).await.unwrap();
     }
     let looked_up = asked("what is the dog called", &[OWN]);
     let in_turn = Question { turn: Some(Turn { session: SessionId(1), speaker: UserId(1) }), ..looked_up.clone() };
@@ -264,7 +245,8 @@ async fn e5_what_has_no_gist_yet_is_found_all_the_same() {
     let (_home, memory, _) = memory_of(own(&["where is the key?", "in the blue jar, since last week"]), false).await;
     let question = asked("when was the jar used", &[OWN]);
     let before = memory.ranked(&question, None).await.unwrap();
-    memory.store.write(Sql("UPDATE memories SET stems = NULL, manner = NULL WHERE id = 2".to_owned())).await.unwrap();
+    let change = "UPDATE memories SET stems = NULL, manner = NULL WHERE id = 2".to_owned();
+    memory.store.write(async move |tx| sql(tx, &change).await).await.unwrap();
     assert_eq!(memory.ranked(&question, None).await.unwrap(), before);
     assert!(!before.is_empty());
 }
@@ -332,7 +314,8 @@ proptest! {
                 // The index is not told of it: what it still finds is not recalled.
                 for &at in &forgotten {
                     if let Some(id) = ids.get(at) {
-                        memory.store.write(Sql(format!("DELETE FROM memories WHERE id = {id}"))).await.unwrap();
+                        let change = format!("DELETE FROM memories WHERE id = {id}");
+                        memory.store.write(async move |tx| sql(tx, &change).await).await.unwrap();
                     }
                 }
                 let may_see = |id: i64| {

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use async_trait::async_trait;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 
@@ -11,9 +10,9 @@ use crate::rank::features::{Wanted, wanted};
 use crate::rank::gist::{hash, is_of_time};
 use crate::rank::lexical::Term;
 use crate::recall::{Question, Window, ids, list};
+use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::recall::{self as rows, Salient};
-use hob_store::{Statement, Tx};
 
 /// The most different words of a question that are looked for.
 const WORDS_MAX: usize = 24;
@@ -32,6 +31,7 @@ const RECENT: i64 = 10;
 const OF_DAYS: i64 = 100;
 
 /// Looks for what the words bring.
+#[derive(Clone)]
 pub(super) struct ByWords {
     pub(super) question: Question,
     pub(super) zone: TimeZone,
@@ -60,11 +60,8 @@ pub(super) struct Found {
     pub(super) window: HashSet<i64>,
 }
 
-#[async_trait]
-impl Statement for ByWords {
-    type Output = Found;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
+impl ByWords {
+    pub(super) async fn find(&self, tx: &mut Tx) -> Result<Found, StoreError> {
         let Question { text, scopes, turn, window, now, .. } = &self.question;
         let stretch = window.map(|Window { session, from, through }| rows::Stretch { session, from, through });
         let moment = rows::Moment { turn: *turn, stretch };
@@ -88,9 +85,7 @@ impl Statement for ByWords {
         self.matches(tx, wanted, &mut found).await?;
         Ok(found)
     }
-}
 
-impl ByWords {
     async fn matches(&self, tx: &mut Tx, wanted: Vec<Wanted>, found: &mut Found) -> Result<(), StoreError> {
         // What has no telling word matches nothing.
         if wanted.is_empty() {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::transfer::line::{FactLine, Identity, Line, MemoryLine, PersonLine, Who, Whose};
@@ -11,45 +10,37 @@ use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
 use hob_store::transfer::{self, WholeFact, WholeMemory, WholePerson};
-use hob_store::{Statement, Tx, sessions, users};
+use hob_store::{Tx, sessions, users};
 
 /// How many rows are read at once.
 const PAGE: i64 = 1_000;
 
 /// Everything that is remembered, as lines: people, then what was said, then facts.
-#[derive(Debug, Clone, Copy)]
-pub struct Export;
-
-#[async_trait]
-impl Statement for Export {
-    type Output = Vec<Line>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Line>, StoreError> {
-        let mut names = Names::default();
-        let mut lines = Vec::new();
-        for person in transfer::people(tx).await? {
-            lines.push(Line::Person(names.person(tx, person).await?));
-        }
-        let mut after = MemoryId(0);
-        loop {
-            let page = transfer::memories(tx, after, PAGE).await?;
-            let Some(last) = page.last() else { break };
-            after = last.id;
-            for memory in page {
-                lines.push(Line::Memory(names.memory(tx, memory).await?));
-            }
-        }
-        let mut after = FactId(0);
-        loop {
-            let page = transfer::facts(tx, after, PAGE).await?;
-            let Some(last) = page.last() else { break };
-            after = last.id;
-            for fact in page {
-                lines.push(Line::Fact(names.fact(tx, fact).await?));
-            }
-        }
-        Ok(lines)
+pub async fn export(tx: &mut Tx) -> Result<Vec<Line>, StoreError> {
+    let mut names = Names::default();
+    let mut lines = Vec::new();
+    for person in transfer::people(tx).await? {
+        lines.push(Line::Person(names.person(tx, person).await?));
     }
+    let mut after = MemoryId(0);
+    loop {
+        let page = transfer::memories(tx, after, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        after = last.id;
+        for memory in page {
+            lines.push(Line::Memory(names.memory(tx, memory).await?));
+        }
+    }
+    let mut after = FactId(0);
+    loop {
+        let page = transfer::facts(tx, after, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        after = last.id;
+        for fact in page {
+            lines.push(Line::Fact(names.fact(tx, fact).await?));
+        }
+    }
+    Ok(lines)
 }
 
 /// The names of rows in a file, each looked up once.

@@ -2,15 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use async_trait::async_trait;
-
 use crate::transfer::line::{FactLine, Line, MemoryLine, PersonLine, Problem, Who, Whose};
 use hob_core::domain::ids::{EpisodeId, FactId, MemoryId, PersonId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::memories::{self, NewMemory};
 use hob_store::transfer::{self, WholeFact, WholeMemory, WholePerson};
-use hob_store::{Statement, Tx, millis, sessions};
+use hob_store::{Tx, millis, sessions};
 
 /// Where what is imported comes from.
 const ORIGIN: &str = "import";
@@ -37,12 +35,9 @@ pub struct Imported {
     pub known: usize,
 }
 
-#[async_trait]
-impl Statement for Import {
+impl Import {
     /// What stands in the way: then nothing was brought in.
-    type Output = Result<Imported, Vec<Problem>>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Imported, Vec<Problem>>, StoreError> {
         let (mut scopes, mut problems) = (Vec::new(), Vec::new());
         for (line, content) in &self.lines {
             match self.scope(tx, content).await? {

@@ -1,51 +1,43 @@
 //! What goes out of one house comes into another, once.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::export::Export;
+use super::export;
 use super::import::{Import, Imported};
 use super::line::{FactLine, Identity, Line, MemoryLine, PersonLine, Problem, Who, Whose, read};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
-use hob_store::{Pace, Statement, Store, Tx};
+use hob_store::{Pace, Store, Tx};
 
 /// Ada, known by another row in each house.
-struct Ada(i64);
-
-#[async_trait]
-impl Statement for Ada {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        sqlx::query("INSERT INTO users (id, name, role, created_at) VALUES ($1, 'Ada', 'user', 0)")
-            .bind(self.0)
-            .execute(&mut *tx)
-            .await?;
-        sqlx::query(
-            "INSERT INTO identities (channel, account, external_id, user_id) VALUES ('telegram', 'default', '7', $1)",
-        )
-        .bind(self.0)
+async fn add_ada(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO users (id, name, role, created_at) VALUES ($1, 'Ada', 'user', 0)")
+        .bind(id)
         .execute(&mut *tx)
         .await?;
-        Ok(())
-    }
+    sqlx::query(
+        "INSERT INTO identities (channel, account, external_id, user_id) VALUES ('telegram', 'default', '7', $1)",
+    )
+    .bind(id)
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
 }
 
 async fn house(ada: i64) -> (TempDir, Store) {
     let home = tempfile::tempdir().unwrap();
     let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-    store.write(Ada(ada)).await.unwrap();
+    store.write(async move |tx| add_ada(tx, ada).await).await.unwrap();
     (home, store)
 }
 
 async fn import(store: &Store, lines: &[Line], into: Option<Scope>) -> Result<Imported, Vec<Problem>> {
     let lines = (1..).zip(lines.iter().cloned()).collect();
-    store.write(Import { lines, into }).await.unwrap()
+    store.write(async move |tx| Import { lines, into }.run(tx).await).await.unwrap()
 }
 
 fn ada() -> Who {
@@ -142,16 +134,16 @@ proptest! {
         runtime.block_on(async {
             let (_first_home, first) = house(3).await;
             import(&first, &lines, None).await.unwrap();
-            let out = first.read(Export).await.unwrap();
+            let out = first.read(export::export).await.unwrap();
             let text: Vec<String> = out.iter().map(|line| serde_json::to_string(line).unwrap()).collect();
             let (_second_home, second) = house(9).await;
             let back: Vec<Line> = read(&text.join("\n")).unwrap().into_iter().map(|(_, line)| line).collect();
             import(&second, &back, None).await.unwrap();
-            assert_eq!(second.read(Export).await.unwrap(), out);
+            assert_eq!(second.read(export::export).await.unwrap(), out);
             // Once more changes nothing.
             let again = import(&second, &back, None).await.unwrap();
             assert_eq!(again, Imported { known: out.len(), ..Imported::default() });
-            assert_eq!(second.read(Export).await.unwrap(), out);
+            assert_eq!(second.read(export::export).await.unwrap(), out);
         });
     }
 }
@@ -167,7 +159,7 @@ async fn n8_nothing_is_half_imported() {
     line 2: nobody here is telegram:99 (Eve): let them write to Hob once, or say --person NAME or --house
     line 3: there is no conversation -5 here: say --person NAME or --house
     ");
-    assert_eq!(store.read(Export).await.unwrap(), []);
+    assert_eq!(store.read(export::export).await.unwrap(), []);
     let imported = import(&store, &lines, Some(Scope::Person(UserId(1)))).await.unwrap();
     assert_eq!((imported.people, imported.known), (1, 2), "the same person three times is one");
 }
@@ -185,7 +177,7 @@ async fn n8_what_was_learnt_later_counts() {
     for line in [lives("Oslo", 200), lives("Rome", 100), lives("Graz", 300)] {
         import(&store, &[line], None).await.unwrap();
     }
-    let out = store.read(Export).await.unwrap();
+    let out = store.read(export::export).await.unwrap();
     let held: Vec<(String, Option<i64>)> = out
         .into_iter()
         .filter_map(|line| match line {
@@ -216,31 +208,24 @@ fn n8_every_line_that_is_wrong_is_named() {
 }
 
 /// A talk of Ada's, of which nobody has gone through the turns yet; gives how many of them are.
-struct Unread;
-
-#[async_trait]
-impl Statement for Unread {
-    type Output = Vec<i64>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
-        sqlx::raw_sql(
-            "INSERT OR IGNORE INTO episodes (id, scope, began_at, ended_at, turns) VALUES (1, 'p1', 0, 0, 1);
-             INSERT OR IGNORE INTO memories (id, episode_id, place, scope, speaker, user_id, text, origin, importance, at)
-               VALUES (1, 1, 1, 'p1', 'Ada', 1, 'the gate is green', 'user', 0.5, 0);",
-        )
-        .execute(&mut *tx)
-        .await?;
-        Ok(sqlx::query_scalar("SELECT extracted FROM episodes ORDER BY id").fetch_all(&mut *tx).await?)
-    }
+async fn unread(tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
+    sqlx::raw_sql(
+        "INSERT OR IGNORE INTO episodes (id, scope, began_at, ended_at, turns) VALUES (1, 'p1', 0, 0, 1);
+         INSERT OR IGNORE INTO memories (id, episode_id, place, scope, speaker, user_id, text, origin, importance, at)
+           VALUES (1, 1, 1, 'p1', 'Ada', 1, 'the gate is green', 'user', 0.5, 0);",
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(sqlx::query_scalar("SELECT extracted FROM episodes ORDER BY id").fetch_all(&mut *tx).await?)
 }
 
 #[tokio::test]
 async fn n8_what_comes_beside_a_talk_does_not_pass_for_gone_through() {
     let (_home, store) = house(1).await;
-    assert_eq!(store.write(Unread).await.unwrap(), [0]);
-    let mut lines = store.read(Export).await.unwrap();
+    assert_eq!(store.write(unread).await.unwrap(), [0]);
+    let mut lines = store.read(export::export).await.unwrap();
     let Line::Memory(said) = lines[0].clone() else { panic!("{lines:?}") };
     lines.push(Line::Memory(MemoryLine { text: "and the shed is red".to_owned(), ..said }));
     assert_eq!(import(&store, &lines, None).await.unwrap().memories, 1);
-    assert_eq!(store.write(Unread).await.unwrap()[0], 0, "facts are still drawn from what was said there");
+    assert_eq!(store.write(unread).await.unwrap()[0], 0, "facts are still drawn from what was said there");
 }

@@ -9,7 +9,7 @@ use crate::passage::Passage;
 use crate::recall::meaning::telling;
 use crate::serving::Serving;
 use crate::upkeep::Halt;
-use crate::upkeep::statements::{Backlog, Keep, Look, Next};
+use crate::upkeep::statements::{Keep, Next, backlog, look_on};
 use crate::upkeep::trouble::Trouble;
 use crate::vectors::bytes::{Stored, encode};
 use hob_store::Store;
@@ -41,7 +41,7 @@ struct Made {
 impl Fill<'_> {
     /// Tells that it serves, and how much waits.
     pub(super) async fn tell_ready(&self) -> Result<(), Halt> {
-        let backlog = self.store.read(Backlog { model: self.model }).await?;
+        let backlog = self.count_backlog().await?;
         tracing::info!(model = self.served(), backlog, "memory.embedding.ready");
         self.stand(backlog);
         Ok(())
@@ -81,14 +81,18 @@ impl Fill<'_> {
         Ok(())
     }
 
+    async fn count_backlog(&self) -> Result<u64, hob_store::error::StoreError> {
+        self.store.read(async |tx| backlog(tx, self.model).await).await
+    }
+
     /// Embeds the next few. How many do not wait any more; none if nothing waits.
     async fn some(&self, backlog: &mut Option<u64>) -> Result<Option<u64>, Halt> {
-        let (through, Made { made, refused }) = match self.store.read(Look { model: self.model }).await? {
+        let (through, Made { made, refused }) = match self.store.read(async |tx| look_on(tx, self.model).await).await? {
             Next::Nothing => return Ok(None),
             Next::Through(through) => (through, Made::default()),
             Next::Embed(passages, through) => {
                 if backlog.is_none() {
-                    *backlog = Some(self.store.read(Backlog { model: self.model }).await?);
+                    *backlog = Some(self.count_backlog().await?);
                 }
                 (through, self.embed(passages).await?)
             }
@@ -98,7 +102,8 @@ impl Fill<'_> {
         let vectors: Vec<NewVector> =
             if serves { made.iter().map(|(_, vector)| vector.clone()).collect() } else { Vec::new() };
         self.nearby.watch();
-        let stored = self.store.write(Keep { model: self.model, through, made, refused }).await?;
+        let keep = Keep { model: self.model, through, made, refused };
+        let stored = self.store.write(async move |tx| keep.run(tx).await).await?;
         let settled = (stored.len() + refused_count) as u64;
         let dimensions = self.embedder.model().dimensions;
         let mut index = self.serving.index.write().unwrap_or_else(PoisonError::into_inner);

@@ -23,16 +23,16 @@ use crate::embedding::error::EmbedError;
 use crate::nearby::{Nearby, Standing};
 use crate::serving::Serving;
 use crate::upkeep::fill::Fill;
-use crate::upkeep::statements::{DropSome, Page, Register};
+use crate::upkeep::statements::register;
 use crate::upkeep::trouble::{Retries, Trouble};
 use crate::vectors::bytes::Stored;
 use crate::vectors::index::Index;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::condition::{Conditions, Part};
 use hob_core::domain::ids::MemoryId;
-use hob_store::Store;
 use hob_store::error::StoreError;
 use hob_store::vectors::VectorModel;
+use hob_store::{Store, vectors};
 
 /// How many vectors are read at once into the index.
 const PAGE: i64 = 2_000;
@@ -200,8 +200,9 @@ impl Upkeep {
     }
 
     async fn plan(&self, embedder: &dyn Embedder) -> Result<Plan, Halt> {
-        let register = Register { model: embedder.model().clone(), now: self.clock.now() };
-        let (wanted, mut others) = self.store.write(register).await?;
+        let model = embedder.model().clone();
+        let now = self.clock.now();
+        let (wanted, mut others) = self.store.write(async move |tx| register(tx, &model, now).await).await?;
         others.sort_by_key(|other| other.through);
         let former = others.pop_if(|other| other.through > wanted.through);
         Ok(Plan { wanted, former, outdated: others })
@@ -214,7 +215,7 @@ impl Upkeep {
         self.nearby.watch();
         let mut after = MemoryId(0);
         loop {
-            let page = self.store.read(Page { model: model.id, after, limit: PAGE }).await?;
+            let page = self.store.read(async |tx| vectors::page(tx, model.id, after, PAGE).await).await?;
             let Some(last) = page.last() else { break };
             after = last.memory;
             for row in &page {
@@ -233,7 +234,8 @@ impl Upkeep {
 
     async fn drop_all(&self, models: &[VectorModel]) -> Result<(), Halt> {
         for model in models {
-            while !self.store.write(DropSome { model: model.id, limit: SLICE }).await? {
+            let id = model.id;
+            while !self.store.write(async move |tx| vectors::drop_some(tx, id, SLICE).await).await? {
                 tokio::time::sleep(BREATH).await;
             }
             tracing::info!(model = model.name, "memory.embedding.dropped");

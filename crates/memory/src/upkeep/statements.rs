@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::embedding::EmbeddingModel;
 use crate::passage::{Passage, passages};
 use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
+use hob_store::Tx;
 use hob_store::error::StoreError;
-use hob_store::vectors::{self, Indexed, NewModel, NewVector, VectorModel};
-use hob_store::{Statement, Tx};
+use hob_store::vectors::{self, NewModel, NewVector, VectorModel};
 
 /// How many memories are embedded in one go, and committed together.
 const BATCH: i64 = 16;
@@ -19,69 +18,23 @@ const BATCH: i64 = 16;
 const WINDOW: i64 = 10_000;
 
 /// Makes the model's row. Gives it, and those of all others.
-pub(super) struct Register {
-    pub(super) model: EmbeddingModel,
-    pub(super) now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Register {
-    type Output = (VectorModel, Vec<VectorModel>);
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let EmbeddingModel { name, dimensions, digest } = &self.model;
-        let new = NewModel { name, dimensions: i64::try_from(*dimensions).unwrap_or(i64::MAX), digest };
-        let model = vectors::register(tx, new, self.now).await?;
-        let mut others = vectors::list_models(tx).await?;
-        others.retain(|other| other.id != model.id);
-        Ok((model, others))
-    }
-}
-
-/// Reads vectors for the index.
-pub(super) struct Page {
-    pub(super) model: i64,
-    pub(super) after: MemoryId,
-    pub(super) limit: i64,
-}
-
-#[async_trait]
-impl Statement for Page {
-    type Output = Vec<Indexed>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Indexed>, StoreError> {
-        vectors::page(tx, self.model, self.after, self.limit).await
-    }
-}
-
-/// Deletes some vectors of a model. Whether it is gone.
-pub(super) struct DropSome {
-    pub(super) model: i64,
-    pub(super) limit: i64,
-}
-
-#[async_trait]
-impl Statement for DropSome {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        vectors::drop_some(tx, self.model, self.limit).await
-    }
+pub(super) async fn register(
+    tx: &mut Tx,
+    model: &EmbeddingModel,
+    now: Timestamp,
+) -> Result<(VectorModel, Vec<VectorModel>), StoreError> {
+    let EmbeddingModel { name, dimensions, digest } = model;
+    let new = NewModel { name, dimensions: i64::try_from(*dimensions).unwrap_or(i64::MAX), digest };
+    let model = vectors::register(tx, new, now).await?;
+    let mut others = vectors::list_models(tx).await?;
+    others.retain(|other| other.id != model.id);
+    Ok((model, others))
 }
 
 /// Counts the memories that wait for their vectors.
-pub(super) struct Backlog {
-    pub(super) model: i64,
-}
-
-#[async_trait]
-impl Statement for Backlog {
-    type Output = u64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
-        let model = row(tx, self.model).await?;
-        vectors::count_without(tx, self.model, model.through).await
-    }
+pub(super) async fn backlog(tx: &mut Tx, model: i64) -> Result<u64, StoreError> {
+    let through = row(tx, model).await?.through;
+    vectors::count_without(tx, model, through).await
 }
 
 /// What is to be done next.
@@ -95,37 +48,29 @@ pub(super) enum Next {
 }
 
 /// Looks for the next memories without a vector.
-pub(super) struct Look {
-    pub(super) model: i64,
-}
-
-#[async_trait]
-impl Statement for Look {
-    type Output = Next;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Next, StoreError> {
-        let through = row(tx, self.model).await?.through;
-        let last = vectors::last_memory(tx).await?;
-        if through >= last {
-            return Ok(Next::Nothing);
-        }
-        let upto = last.min(MemoryId(through.0 + WINDOW));
-        let Some(first) = vectors::first_without(tx, self.model, through, upto).await? else {
-            return Ok(Next::Through(upto));
-        };
-        let mut waiting = Vec::new();
-        let mut seen = first;
-        for passage in passages(tx, MemoryId(first.0 - 1), BATCH).await? {
-            seen = passage.memory;
-            if !vectors::exists(tx, self.model, passage.memory).await? {
-                waiting.push(passage);
-            }
-        }
-        Ok(Next::Embed(waiting, seen))
+pub(super) async fn look_on(tx: &mut Tx, model: i64) -> Result<Next, StoreError> {
+    let through = row(tx, model).await?.through;
+    let last = vectors::last_memory(tx).await?;
+    if through >= last {
+        return Ok(Next::Nothing);
     }
+    let upto = last.min(MemoryId(through.0 + WINDOW));
+    let Some(first) = vectors::first_without(tx, model, through, upto).await? else {
+        return Ok(Next::Through(upto));
+    };
+    let mut waiting = Vec::new();
+    let mut seen = first;
+    for passage in passages(tx, MemoryId(first.0 - 1), BATCH).await? {
+        seen = passage.memory;
+        if !vectors::exists(tx, model, passage.memory).await? {
+            waiting.push(passage);
+        }
+    }
+    Ok(Next::Embed(waiting, seen))
 }
 
 /// Stores what was made, and moves the cursor as far as nothing waits.
+#[derive(Clone)]
 pub(super) struct Keep {
     pub(super) model: i64,
     /// What was looked at.
@@ -136,13 +81,8 @@ pub(super) struct Keep {
     pub(super) refused: Vec<Passage>,
 }
 
-#[async_trait]
-impl Statement for Keep {
-    type Output = Vec<(MemoryId, Scope)>;
-
-    /// Gives the memories whose vectors are stored. What was forgotten since it was read, or has other words before it now, is
-    /// not among them.
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+impl Keep {
+    pub(super) async fn run(&self, tx: &mut Tx) -> Result<Vec<(MemoryId, Scope)>, StoreError> {
         let all = || self.made.iter().map(|(passage, _)| passage).chain(&self.refused);
         let now = match all().map(|passage| passage.memory).min() {
             Some(first) => passages(tx, MemoryId(first.0 - 1), BATCH).await?,
@@ -159,9 +99,7 @@ impl Statement for Keep {
         self.move_on(tx, &refused).await?;
         Ok(stored)
     }
-}
 
-impl Keep {
     async fn move_on(&self, tx: &mut Tx, refused: &BTreeSet<MemoryId>) -> Result<(), StoreError> {
         let from = row(tx, self.model).await?.through;
         let upto = self.through.min(MemoryId(from.0 + WINDOW));

@@ -29,7 +29,7 @@ use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::memories::{self, NewMemory};
 use hob_store::vectors::{self, VectorModel};
-use hob_store::{Statement, Store, Tx};
+use hob_store::{Store, Tx};
 
 const SCOPE: Scope = Scope::House;
 const DIMENSIONS: usize = 8;
@@ -179,7 +179,7 @@ impl Bench {
     async fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), hob_store::Pace::Threaded).await.unwrap();
-        let episode = store.write(Begin).await.unwrap();
+        let episode = store.write(async |tx| memories::begin_episode(tx, SCOPE, None, 0).await).await.unwrap();
         Self { store, nearby: Arc::default(), conditions: Conditions::default(), episode, _home: home }
     }
 
@@ -201,15 +201,16 @@ impl Bench {
 
     /// Remembers these, in this order.
     async fn say(&self, texts: &[&str]) -> Vec<MemoryId> {
-        let texts = texts.iter().map(|&text| text.to_owned()).collect();
-        let ids = self.store.write(Say { episode: self.episode, texts }).await.unwrap();
+        let texts = texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        let episode = self.episode;
+        let ids = self.store.write(async move |tx| say(tx, episode, &texts).await).await.unwrap();
         self.nearby.memories_written();
         ids
     }
 
     /// Forgets it, as it is done everywhere: what was made of the one behind it is made anew.
     async fn forget(&self, memory: MemoryId) {
-        self.store.write(Forget(memory)).await.unwrap();
+        self.store.write(async move |tx| forget(tx, memory).await).await.unwrap();
         self.nearby.forget(SCOPE, memory);
     }
 
@@ -249,11 +250,11 @@ impl Bench {
 
     /// The memories that have a vector of any model, which need not tell tokens.
     async fn stored_vectors(&self) -> Vec<i64> {
-        self.store.read(Vectors).await.unwrap()
+        self.store.read(embedded).await.unwrap()
     }
 
     async fn stored(&self) -> Stored {
-        self.store.read(Look).await.unwrap()
+        self.store.read(look).await.unwrap()
     }
 
     /// The memories in the index.
@@ -278,96 +279,54 @@ impl Stored {
     }
 }
 
-struct Begin;
-
-#[async_trait]
-impl Statement for Begin {
-    type Output = EpisodeId;
-
-    async fn run(&self, tx: &mut Tx) -> Result<EpisodeId, StoreError> {
-        memories::begin_episode(tx, SCOPE, None, 0).await
+async fn say(tx: &mut Tx, episode: EpisodeId, texts: &[String]) -> Result<Vec<MemoryId>, StoreError> {
+    let mut ids = Vec::new();
+    for text in texts {
+        let new = NewMemory {
+            scope: SCOPE,
+            session: None,
+            speaker: "Ada",
+            user: None,
+            message: None,
+            text,
+            asked: None,
+            origin: "import",
+            importance: 0.5,
+            at: 0,
+        };
+        ids.push(memories::add_to(tx, episode, &new, None).await?);
     }
+    Ok(ids)
 }
 
-struct Say {
-    episode: EpisodeId,
-    texts: Vec<String>,
+async fn forget(tx: &mut Tx, memory: MemoryId) -> Result<(), StoreError> {
+    let next = memories::said_after(tx, memory, 1).await?;
+    sqlx::query("DELETE FROM memories WHERE id = ?").bind(memory).execute(&mut *tx).await?;
+    for next in next {
+        vectors::make_anew(tx, next.id).await?;
+    }
+    Ok(())
 }
 
-#[async_trait]
-impl Statement for Say {
-    type Output = Vec<MemoryId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<MemoryId>, StoreError> {
-        let mut ids = Vec::new();
-        for text in &self.texts {
-            let new = NewMemory {
-                scope: SCOPE,
-                session: None,
-                speaker: "Ada",
-                user: None,
-                message: None,
-                text,
-                asked: None,
-                origin: "import",
-                importance: 0.5,
-                at: 0,
-            };
-            ids.push(memories::add_to(tx, self.episode, &new, None).await?);
-        }
-        Ok(ids)
+async fn look(tx: &mut Tx) -> Result<Stored, StoreError> {
+    let mut all = Vec::new();
+    for model in vectors::list_models(tx).await? {
+        let of = async |tx: &mut Tx, query: &'static str| {
+            sqlx::query_scalar::<_, i64>(query).bind(model.id).fetch_all(&mut *tx).await
+        };
+        let vectors = of(tx, "SELECT memory_id FROM vectors WHERE model_id = ?").await?;
+        // In one look: others write meanwhile.
+        let alone = of(
+            tx,
+            "SELECT memory_id FROM (SELECT memory_id, model_id FROM vectors UNION ALL
+             SELECT memory_id, model_id FROM token_signs) WHERE model_id = ? GROUP BY memory_id HAVING count(*) <> 2",
+        );
+        assert_eq!(alone.await?, Vec::<i64>::new(), "{}", model.name);
+        all.push((model.name.clone(), model.through, vectors.into_iter().collect()));
     }
+    Ok(Stored(all))
 }
 
-struct Forget(MemoryId);
-
-#[async_trait]
-impl Statement for Forget {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        let next = memories::said_after(tx, self.0, 1).await?;
-        sqlx::query("DELETE FROM memories WHERE id = ?").bind(self.0).execute(&mut *tx).await?;
-        for next in next {
-            vectors::make_anew(tx, next.id).await?;
-        }
-        Ok(())
-    }
-}
-
-struct Look;
-
-#[async_trait]
-impl Statement for Look {
-    type Output = Stored;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Stored, StoreError> {
-        let mut all = Vec::new();
-        for model in vectors::list_models(tx).await? {
-            let of = async |tx: &mut Tx, query: &'static str| {
-                sqlx::query_scalar::<_, i64>(query).bind(model.id).fetch_all(&mut *tx).await
-            };
-            let vectors = of(tx, "SELECT memory_id FROM vectors WHERE model_id = ?").await?;
-            // In one look: others write meanwhile.
-            let alone = of(
-                tx,
-                "SELECT memory_id FROM (SELECT memory_id, model_id FROM vectors UNION ALL
-                 SELECT memory_id, model_id FROM token_signs) WHERE model_id = ? GROUP BY memory_id HAVING count(*) <> 2",
-            );
-            assert_eq!(alone.await?, Vec::<i64>::new(), "{}", model.name);
-            all.push((model.name.clone(), model.through, vectors.into_iter().collect()));
-        }
-        Ok(Stored(all))
-    }
-}
-
-struct Vectors;
-
-#[async_trait]
-impl Statement for Vectors {
-    type Output = Vec<i64>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
-        Ok(sqlx::query_scalar("SELECT memory_id FROM vectors ORDER BY memory_id").fetch_all(&mut *tx).await?)
-    }
+async fn embedded(tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT memory_id FROM vectors ORDER BY memory_id").fetch_all(&mut *tx).await?)
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
@@ -13,7 +12,7 @@ use hob_core::domain::ids::{OutboxId, SessionId};
 use hob_core::domain::outgoing::{DeliveryError, Receipt};
 use hob_store::error::StoreError;
 use hob_store::outbox::{self, Attempt, Due, Waiting};
-use hob_store::{Statement, Tx, millis};
+use hob_store::{Tx, millis};
 
 /// What there is to do in a session's outbox.
 pub(super) enum Next {
@@ -79,18 +78,13 @@ pub(super) struct Turn {
     pub(super) oldest: Timestamp,
 }
 
-#[async_trait]
-impl Statement for Turn {
-    type Output = Turned;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Turned, StoreError> {
+impl Turn {
+    pub(super) async fn take(&self, tx: &mut Tx) -> Result<Turned, StoreError> {
         let mut asked = Vec::new();
         let next = self.next(tx, &mut asked).await?;
         Ok(Turned { next, asked })
     }
-}
 
-impl Turn {
     async fn next(&self, tx: &mut Tx, asked: &mut Vec<SessionId>) -> Result<Next, StoreError> {
         let is_open = match &self.settled {
             Some(settled) => outbox::settle(tx, settled.id, &settled.attempt, self.now).await?,
@@ -200,86 +194,79 @@ mod tests {
         Turn { session, settled: None, take: true, waited: None, letters, now: at(now), oldest: at(now - 60_000) }
     }
 
-    /// Puts a chunk into the outbox of a session of its own.
-    struct Queue {
-        key: &'static str,
-        takes: bool,
+    /// Puts a chunk into the outbox of a session of its own. Gives where, and the attempts of what was taken.
+    async fn queue(tx: &mut Tx, key: &'static str, takes: bool) -> Result<(SessionId, Option<i64>), StoreError> {
+        let conversation = Conversation {
+            channel: ChannelKind::Terminal,
+            account: "local".to_owned(),
+            chat: "1".to_owned(),
+            thread: None,
+        };
+        let session = sessions::ensure(tx, "terminal:1", ChannelKind::Terminal, at(CREATED)).await?.id;
+        let destination = Destination { conversation, reply_to: None };
+        let chunk = NewChunk {
+            key,
+            session,
+            run: None,
+            destination: &destination,
+            piece: &Piece { text: "hello".to_owned(), markup: None },
+            choices: &[],
+            file: None,
+            part: outbox::Part::Words,
+        };
+        if takes {
+            let taken = outbox::add_and_take(tx, &chunk, at(CREATED)).await?;
+            return Ok((session, taken.map(|waiting| waiting.attempts)));
+        }
+        outbox::add(tx, &chunk, at(CREATED)).await?;
+        Ok((session, None))
     }
 
-    #[async_trait]
-    impl Statement for Queue {
-        /// Where, and the attempts of what was taken.
-        type Output = (SessionId, Option<i64>);
-
-        async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-            let conversation = Conversation {
-                channel: ChannelKind::Terminal,
-                account: "local".to_owned(),
-                chat: "1".to_owned(),
-                thread: None,
-            };
-            let session = sessions::ensure(tx, "terminal:1", ChannelKind::Terminal, at(CREATED)).await?.id;
-            let destination = Destination { conversation, reply_to: None };
-            let chunk = NewChunk {
-                key: self.key,
-                session,
-                run: None,
-                destination: &destination,
-                piece: &Piece { text: "hello".to_owned(), markup: None },
-                choices: &[],
-                file: None,
-                part: outbox::Part::Words,
-            };
-            if self.takes {
-                let taken = outbox::add_and_take(tx, &chunk, at(CREATED)).await?;
-                return Ok((session, taken.map(|waiting| waiting.attempts)));
-            }
-            outbox::add(tx, &chunk, at(CREATED)).await?;
-            Ok((session, None))
-        }
+    async fn take(store: &Store, turn: Turn) -> Next {
+        store.write(async move |tx| turn.take(tx).await).await.unwrap().next
     }
 
     #[tokio::test]
     async fn only_what_was_tried_is_too_old() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let (session, _) = store.write(Queue { key: "k", takes: false }).await.unwrap();
+        let (session, _) = store.write(async |tx| queue(tx, "k", false).await).await.unwrap();
         // The clock has jumped between the words and their delivery: they go out.
         let mut now = CREATED + DAYS_LATER;
-        let Next::Send(first) = store.write(turn(session, now)).await.unwrap().next else {
+        let Next::Send(first) = take(&store, turn(session, now)).await else {
             panic!("it was not taken");
         };
         assert_eq!(first.attempts, 1);
         now += 1;
         let again = Attempt::Again { at: at(now), unknown: false, why: "down".to_owned() };
         let settled = Some(Settled { id: first.message.id, attempt: again });
-        let next = store.write(Turn { settled, ..turn(session, now) }).await.unwrap();
-        assert!(matches!(next.next, Next::Nothing), "it was tried and is old: it is given up");
+        let next = take(&store, Turn { settled, ..turn(session, now) }).await;
+        assert!(matches!(next, Next::Nothing), "it was tried and is old: it is given up");
     }
 
     #[tokio::test]
     async fn e5_new_words_are_taken_once_and_only_if_nothing_stands_before_them() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let take = |key| store.write(Queue { key, takes: true });
-        let (session, taken) = take("k").await.unwrap();
+        let queued = |key| store.write(async move |tx| queue(tx, key, true).await);
+        let (session, taken) = queued("k").await.unwrap();
         assert_eq!(taken, Some(1));
-        assert_eq!(take("k").await.unwrap().1, None, "it is queued once");
-        assert_eq!(take("l").await.unwrap().1, None, "another goes first");
+        assert_eq!(queued("k").await.unwrap().1, None, "it is queued once");
+        assert_eq!(queued("l").await.unwrap().1, None, "another goes first");
         let delivered =
             |message: &Outgoing| Some(Settled { id: message.id, attempt: Attempt::Delivered { external_id: None } });
-        let Next::Send(lost) = store.write(turn(session, CREATED)).await.unwrap().next else {
+        let Next::Send(lost) = take(&store, turn(session, CREATED)).await else {
             panic!("it was not taken");
         };
         assert!(lost.message.may_repeat, "what counts as being sent may have arrived");
         let settled = delivered(&lost.message);
-        let Next::Send(second) = store.write(Turn { settled, ..turn(session, CREATED) }).await.unwrap().next else {
+        let Next::Send(second) = take(&store, Turn { settled, ..turn(session, CREATED) }).await else {
             panic!("the other was not taken");
         };
         assert!(!second.message.may_repeat);
         let settled = delivered(&second.message);
-        let next = store.write(Turn { settled, take: false, ..turn(session, CREATED) }).await.unwrap();
-        assert!(matches!(next.next, Next::Nothing));
-        assert_eq!(take("m").await.unwrap().1, Some(1), "nothing stands before it any more");
+        let next = take(&store, Turn { settled, take: false, ..turn(session, CREATED) }).await;
+        assert!(matches!(next, Next::Nothing));
+        assert_eq!(queued("m").await.unwrap().1, Some(1), "nothing stands before it any more");
     }
 }

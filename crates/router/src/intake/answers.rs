@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::answering::{OpenQuestion, answer_in, asking, asking_elsewhere};
@@ -29,7 +28,7 @@ use hob_core::render::clean::clean;
 use hob_store::agents::WaitingAgent;
 use hob_store::arrival::Arrival;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, journal, runs, signals};
+use hob_store::{Tx, journal, runs, signals};
 
 impl Take {
     /// What a waiting run asks: as it was seen before, if nothing has been recorded of it since.
@@ -167,6 +166,7 @@ pub(crate) struct Seen {
 }
 
 /// Looks at what the runs ask that a message may be an answer to.
+#[derive(Clone)]
 pub(super) struct LookAsked {
     /// The conversation whose runs may ask.
     session: Option<SessionId>,
@@ -177,6 +177,19 @@ pub(super) struct LookAsked {
 }
 
 impl LookAsked {
+    pub(super) async fn look(&self, tx: &mut Tx) -> Result<Vec<Seen>, StoreError> {
+        let mut runs: BTreeSet<RunId> = BTreeSet::new();
+        if let Some(session) = self.session {
+            let active = runs::find_active(tx, session).await?;
+            runs.extend(active.iter().filter(|_| self.shows).map(|run| run.id));
+            runs.extend(asking(tx, session, active.as_ref()).await?.into_iter().map(|asking| asking.run.id));
+        }
+        if let Some(pressed) = self.pressed {
+            runs.extend(asking_elsewhere(tx, pressed).await?.map(|asking| asking.run.id));
+        }
+        look(tx, runs).await
+    }
+
     /// Before this is taken in; none: nothing that may be asked bears on it.
     pub(super) fn before(inbound: &Inbound, arrival: &Arrival) -> Option<Self> {
         let session = arrival.session.as_ref().filter(|_| arrival.lane.may_ask()).map(|session| session.id);
@@ -193,24 +206,6 @@ impl LookAsked {
     /// At this run alone.
     pub(super) fn run(run: RunId) -> Self {
         Self { session: None, pressed: Some(run), shows: false }
-    }
-}
-
-#[async_trait]
-impl Statement for LookAsked {
-    type Output = Vec<Seen>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Seen>, StoreError> {
-        let mut runs: BTreeSet<RunId> = BTreeSet::new();
-        if let Some(session) = self.session {
-            let active = runs::find_active(tx, session).await?;
-            runs.extend(active.iter().filter(|_| self.shows).map(|run| run.id));
-            runs.extend(asking(tx, session, active.as_ref()).await?.into_iter().map(|asking| asking.run.id));
-        }
-        if let Some(pressed) = self.pressed {
-            runs.extend(asking_elsewhere(tx, pressed).await?.map(|asking| asking.run.id));
-        }
-        look(tx, runs).await
     }
 }
 
@@ -307,7 +302,7 @@ pub(super) fn at_work(run: &mut runs::ActiveRun) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hob_agent::driver::{Claim, Found, take_over};
+    use hob_agent::driver::{Found, claim, take_over};
     use hob_agent::journal::{append_step, open};
     use hob_agent::machine::event::Event;
     use hob_agent::machine::state::State;
@@ -357,12 +352,13 @@ mod tests {
             .unwrap();
         sqlx::query("UPDATE run_events SET body = 'no json' WHERE seq = 1").execute(&mut tx).await.unwrap();
         let now = Timestamp::UNIX_EPOCH;
-        let claim = Claim { session: SessionId(1), lease: Lease { owner: "me".to_owned(), now, until: now } };
+        let (session, lease) = (SessionId(1), Lease { owner: "me".to_owned(), now, until: now });
         let key = RunKey { run: RunId(1), session: SessionId(1) };
-        let found = store.write(claim.clone()).await.unwrap();
+        let mine = lease.clone();
+        let found = store.write(async move |tx| claim(tx, session, &mine).await).await.unwrap();
         assert!(matches!(found, Found::Begun(found) if found == key), "nobody has looked at it yet");
         assert_eq!(parked(&mut tx).await, 0);
-        assert!(matches!(take_over(&store, claim).await.unwrap(), Found::Parked));
+        assert!(matches!(take_over(&store, session, lease).await.unwrap(), Found::Parked));
         assert_eq!(parked(&mut tx).await, 1);
     }
 
@@ -374,7 +370,10 @@ mod tests {
     #[tokio::test]
     async fn b15_a_journal_is_folded_before_the_writer_is_held_and_looked_at_again_only_if_it_moved() {
         let (_dir, store, mut tx) = waiting().await;
-        let seen = store.read(LookAsked { session: Some(SessionId(1)), pressed: None, shows: true }).await.unwrap();
+        let seen = store
+            .read(async |tx| LookAsked { session: Some(SessionId(1)), pressed: None, shows: true }.look(tx).await)
+            .await
+            .unwrap();
         assert_eq!(seen.len(), 1);
         // Whoever folded it again would not be able to.
         let spoil = "UPDATE run_events SET body = 'no json' WHERE seq = 1";

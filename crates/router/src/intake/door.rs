@@ -1,9 +1,5 @@
 //! Who speaks, and whether it is for Hob: looked up before anything is claimed (rows C1, C4).
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
-
 use crate::command::{self, Command};
 use crate::groups::mode_of;
 use crate::intake::take::{Take, Taken};
@@ -17,7 +13,7 @@ use hob_core::policy::access::AccessList;
 use hob_core::policy::groups::{Fate, GroupMode, Remark, fate};
 use hob_core::render::clean::clean;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, held, members};
+use hob_store::{Tx, held, members};
 
 /// What is known of a sender and a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,19 +61,9 @@ pub(super) fn fate_of(inbound: &Inbound, known: &Known) -> Fate {
 }
 
 /// Looks before it is known whether anything is to be stored.
-pub(super) struct Look {
-    pub(super) access: Arc<AccessList>,
-    pub(super) inbound: Inbound,
-}
-
-#[async_trait]
-impl Statement for Look {
-    type Output = Known;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Known, StoreError> {
-        let member = members::role(tx, &self.inbound.conversation, &self.inbound.sender.external_id).await?;
-        Known::of(tx, &self.access, (&self.inbound, member)).await
-    }
+pub(super) async fn look(tx: &mut Tx, access: &AccessList, inbound: &Inbound) -> Result<Known, StoreError> {
+    let member = members::role(tx, &inbound.conversation, &inbound.sender.external_id).await?;
+    Known::of(tx, access, (inbound, member)).await
 }
 
 /// Takes this Hob's secrets out of everything that people can put into a message.
@@ -128,7 +114,7 @@ impl Take {
     async fn answer_stranger(&self, tx: &mut Tx, told: &str) -> Result<Taken, StoreError> {
         let Inbound { conversation, external_id, .. } = &self.inbound;
         let key = format!("stranger:{}:{external_id}", conversation.session_key());
-        let session = unasked::say(tx, conversation, (&key, told), self.now).await?;
+        let session = unasked::say(tx, conversation, &key, told, self.now).await?;
         // Their letter is not kept, so the answer brings along to whom it goes.
         if let Some(envelope) = &self.inbound.circumstances.envelope {
             held::address(tx, &format!("{key}:0"), envelope).await?;

@@ -3,7 +3,6 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use futures::FutureExt;
 
 use crate::command;
@@ -20,46 +19,38 @@ use hob_core::domain::origin::Taint;
 use hob_core::policy::groups::Fate;
 use hob_core::render::clean::clean;
 use hob_model::message::Pictures;
+use hob_store::Tx;
 use hob_store::beginnings::Beginning;
 use hob_store::error::StoreError;
 use hob_store::sessions::Session;
-use hob_store::{Statement, Tx};
 
 /// What a message becomes, seen from outside its transaction.
-struct Foresee(Arc<Take>);
-
-#[async_trait]
-impl Statement for Foresee {
-    type Output = Option<(AcceptedEvent, Session, Beginning)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let Self(take) = self;
-        let Some(text) = take.plain_words() else { return Ok(None) };
-        let arrival = take.look(tx).await?;
-        let lane = arrival.lane;
-        let is_alone = lane.is_free() && !lane.may_ask() && !lane.has_overheard;
-        if !is_alone || LookAsked::before(&take.inbound, &arrival).is_some() {
-            return Ok(None);
-        }
-        let known = Known::of(tx, &take.desk.access, (&take.inbound, arrival.member)).await?;
-        let role = known.role.filter(|_| door::fate_of(&take.inbound, &known) == Fate::Heard);
-        let who = role.zip(arrival.user).map(|(role, user)| take.principal(user.id, (role, arrival.member)));
-        Ok(who.zip(arrival.session).map(|(principal, session)| {
-            let accepted = AcceptedEvent {
-                // Which row it becomes is not known yet.
-                inbound: InboundId(0),
-                principal,
-                destination: take.destination(),
-                text,
-                order: Order::Answer,
-                agent: None,
-                taint: Taint::default(),
-                pictures: Pictures::default(),
-                around: None,
-            };
-            (accepted, session, arrival.begins)
-        }))
+async fn foresee(tx: &mut Tx, take: &Take) -> Result<Option<(AcceptedEvent, Session, Beginning)>, StoreError> {
+    let Some(text) = take.plain_words() else { return Ok(None) };
+    let arrival = take.look(tx).await?;
+    let lane = arrival.lane;
+    let is_alone = lane.is_free() && !lane.may_ask() && !lane.has_overheard;
+    if !is_alone || LookAsked::before(&take.inbound, &arrival).is_some() {
+        return Ok(None);
     }
+    let known = Known::of(tx, &take.desk.access, (&take.inbound, arrival.member)).await?;
+    let role = known.role.filter(|_| door::fate_of(&take.inbound, &known) == Fate::Heard);
+    let who = role.zip(arrival.user).map(|(role, user)| take.principal(user.id, (role, arrival.member)));
+    Ok(who.zip(arrival.session).map(|(principal, session)| {
+        let accepted = AcceptedEvent {
+            // Which row it becomes is not known yet.
+            inbound: InboundId(0),
+            principal,
+            destination: take.destination(),
+            text,
+            order: Order::Answer,
+            agent: None,
+            taint: Taint::default(),
+            pictures: Pictures::default(),
+            around: None,
+        };
+        (accepted, session, arrival.begins)
+    }))
 }
 
 impl Take {
@@ -82,7 +73,7 @@ impl Router {
         let is_quick = |ports: &Arc<Ports>| take.lease.is_some() && Foreseen::is_quick(ports);
         let Some(ports) = self.lanes.at_rest().filter(is_quick) else { return };
         let foreseen = async {
-            match self.store.read(Foresee(Arc::clone(take))).await? {
+            match self.store.read(async |tx| foresee(tx, take).await).await? {
                 Some((accepted, session, with)) => Foreseen::of(ports, accepted, (session, with)).await.map(Some),
                 None => Ok(None),
             }
@@ -97,10 +88,14 @@ impl Router {
 
     /// Takes it in. What only the run's beginning makes impossible is the run's trouble, and not the message's.
     pub(super) async fn write(&self, take: &Arc<Take>) -> Result<Taken, StoreError> {
-        match self.store.write(Arc::clone(take)).await {
+        let unit = || {
+            let take = Arc::clone(take);
+            async move |tx: &mut Tx| take.run(tx).await
+        };
+        match self.store.write(unit()).await {
             Err(error) if !error.is_passing() && take.foreseen.swap(None).is_some() => {
                 tracing::error!(%error, "the message's run cannot begin with it: it is taken in alone");
-                self.store.write(Arc::clone(take)).await
+                self.store.write(unit()).await
             }
             taken => taken,
         }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::answering::{answer_in, asking_elsewhere};
@@ -11,7 +10,7 @@ use crate::command::Reach;
 use crate::failures::{self, Decider, Settled};
 use crate::intake::Router;
 use crate::intake::answers::{Asked, LookAsked, Seen, open_question};
-use crate::operations::queue::{End, Ended};
+use crate::operations::queue::{self, Ended};
 use crate::stopping::effects_under_way;
 use crate::{pause, texts};
 use hob_agent::driver::encode_signal;
@@ -25,7 +24,7 @@ use hob_core::domain::principal::Principal;
 use hob_core::policy::access::AccessList;
 use hob_store::error::StoreError;
 use hob_store::runs::look::RunRow;
-use hob_store::{Statement, Tx, agents, runs, sessions, signals};
+use hob_store::{Tx, agents, runs, sessions, signals};
 
 /// It came too late.
 const OVER: &str = "That run is over.";
@@ -64,20 +63,17 @@ pub enum Ordered {
 
 impl Router {
     /// Carries out what an owner orders of a run.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn order(&self, by: Principal, run: RunId, mut order: Order) -> Result<Ordered, StoreError> {
         if let Order::Answer { text, .. } = &mut order {
             self.redactor.clean(text);
         }
         let seen = match &order {
-            Order::Answer { .. } => self.store.read(LookAsked::run(run)).await?,
+            Order::Answer { .. } => self.store.read(async |tx| LookAsked::run(run).look(tx).await).await?,
             Order::Stop { .. } | Order::Resume | Order::AfterFailure(_) => Vec::new(),
         };
         let access = Arc::clone(&self.terms().access);
-        let carry = CarryOut { run, order, by, access, seen, now: self.clock.now() };
-        let (ordered, lanes) = self.store.write(carry).await?;
+        let carry = Arc::new(CarryOut { run, order, by, access, seen, now: self.clock.now() });
+        let (ordered, lanes) = self.store.write(async move |tx| carry.run(tx).await).await?;
         tracing::info!(%run, ?ordered, "agent_run.ordered");
         for (session, channel) in lanes {
             self.lanes.wake_served(session, &channel);
@@ -101,10 +97,7 @@ struct CarryOut {
 /// Lanes in which there is something to do now, with their platforms.
 type Lanes = Vec<(SessionId, String)>;
 
-#[async_trait]
-impl Statement for CarryOut {
-    type Output = (Ordered, Lanes);
-
+impl CarryOut {
     async fn run(&self, tx: &mut Tx) -> Result<(Ordered, Lanes), StoreError> {
         let Some(row) = runs::look::lookup(tx, self.run).await? else {
             return Ok((Ordered::NoRun, Vec::new()));
@@ -116,12 +109,10 @@ impl Statement for CarryOut {
             Order::Answer { question, text } => self.answer(tx, (*question, text)).await,
         }
     }
-}
 
-impl CarryOut {
     async fn stop(&self, tx: &mut Tx, row: &RunRow, at_once: bool) -> Result<(Ordered, Lanes), StoreError> {
         let at_work = effects_under_way(tx, row.id).await?;
-        let (ended, open) = End { run: row.id, by: self.by.user, at_once, now: self.now }.run(tx).await?;
+        let (ended, open) = queue::end(tx, row.id, self.by.user, at_once, self.now).await?;
         let ordered = match ended {
             Ended::Done(_) if row.state == Status::Queued.as_str() => Ordered::Done("Taken back.".to_owned()),
             Ended::Done(_) => Ordered::Done(texts::stopping(&at_work, at_once)),

@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 
 use arc_swap::ArcSwapOption;
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::answering::{answer_in, asking};
@@ -37,9 +36,7 @@ use hob_store::open_runs::OpenRun;
 use hob_store::runs::{ActiveRun, Lease};
 use hob_store::sessions::Session;
 use hob_store::users::Identity;
-use hob_store::{
-    Statement, Tx, agents, arrival, cursors, inbound, open_runs, private_chats, recordings, runs, sessions, users,
-};
+use hob_store::{Tx, agents, arrival, cursors, inbound, open_runs, private_chats, recordings, runs, sessions, users};
 
 /// What a transaction of intake did, and whom to wake for it.
 pub(super) struct Taken {
@@ -134,11 +131,8 @@ impl Arriving {
     }
 }
 
-#[async_trait]
-impl Statement for Take {
-    type Output = Taken;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Taken, StoreError> {
+impl Take {
+    pub(super) async fn run(&self, tx: &mut Tx) -> Result<Taken, StoreError> {
         let arrival = self.look(tx).await?;
         if self.seen.get().is_none()
             && let Some(look) = LookAsked::before(&self.inbound, &arrival)
@@ -162,9 +156,7 @@ impl Statement for Take {
             (Happening::Pressed { .. }, _) => Ok(Taken::quietly(Accepted::Ignored)),
         }
     }
-}
 
-impl Take {
     /// What is said goes where it belongs: each role is the sender's own.
     async fn said(&self, tx: &mut Tx, (known, arrival): (&Known, Arrival), text: &str) -> Result<Taken, StoreError> {
         match (door::fate_of(&self.inbound, known), known.role) {

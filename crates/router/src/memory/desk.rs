@@ -2,62 +2,39 @@
 //!
 //! Never: a look at who may; whoever calls it has looked.
 
-use async_trait::async_trait;
-
 use crate::intake::{Router, Terms};
 use hob_core::domain::ids::{MemoryId, SessionId};
 use hob_core::domain::memory::Scope;
-use hob_memory::forget::{self, Everything, Forget, Forgotten, Talk};
+use hob_memory::forget::{self, Forget, Forgotten};
 use hob_memory::item::Item;
 use hob_store::error::StoreError;
 use hob_store::remembered::Counts;
-use hob_store::{Statement, Tx, overheard, remembered};
+use hob_store::{Tx, overheard, remembered};
 
 /// So much of a scope of which everything is to go is gone before its command is done with; the lanes' rounds do the rest.
 const SLICES_AT_ONCE: usize = 20;
 
-/// Begins to forget everything of a scope, also what was only overheard there.
-pub(super) struct All {
-    pub(super) scope: Scope,
-}
-
-#[async_trait]
-impl Statement for All {
-    /// How much that is.
-    type Output = Counts;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Counts, StoreError> {
-        let counts = Everything { scope: self.scope }.run(tx).await?;
-        match self.scope {
-            Scope::Conversation(session) => overheard::drop_open(tx, session).await?,
-            Scope::Person(user) => overheard::drop_of_user(tx, user).await?,
-            Scope::House => {}
-        }
-        Ok(counts)
+/// Begins to forget everything of a scope, also what was only overheard there, and gives how much that is.
+pub(super) async fn forget_all(tx: &mut Tx, scope: Scope) -> Result<Counts, StoreError> {
+    let counts = forget::everything(tx, scope).await?;
+    match scope {
+        Scope::Conversation(session) => overheard::drop_open(tx, session).await?,
+        Scope::Person(user) => overheard::drop_of_user(tx, user).await?,
+        Scope::House => {}
     }
+    Ok(counts)
 }
 
-/// Pins something, or takes the pin out.
-pub(super) struct Pin {
-    pub(super) item: Item,
-    pub(super) pinned: bool,
-}
-
-#[async_trait]
-impl Statement for Pin {
-    /// Whether it is there.
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        match self.item {
-            Item::Memory(memory) => remembered::pin_memory(tx, memory, self.pinned).await?,
-            Item::Fact(fact) => remembered::pin_fact(tx, fact, self.pinned).await?,
-        }
-        Ok(match self.item {
-            Item::Memory(memory) => remembered::memory(tx, memory).await?.is_some(),
-            Item::Fact(fact) => remembered::fact(tx, fact).await?.is_some(),
-        })
+/// Pins something, or takes the pin out. Gives whether it is there.
+pub(super) async fn pin(tx: &mut Tx, item: Item, pinned: bool) -> Result<bool, StoreError> {
+    match item {
+        Item::Memory(memory) => remembered::pin_memory(tx, memory, pinned).await?,
+        Item::Fact(fact) => remembered::pin_fact(tx, fact, pinned).await?,
     }
+    Ok(match item {
+        Item::Memory(memory) => remembered::memory(tx, memory).await?.is_some(),
+        Item::Fact(fact) => remembered::fact(tx, fact).await?.is_some(),
+    })
 }
 
 impl Router {
@@ -66,7 +43,7 @@ impl Router {
     /// # Errors
     /// When the database fails: then nothing of it is gone.
     pub async fn forget(&self, what: Forget) -> Result<Forgotten, StoreError> {
-        let forgotten = self.store.write(what).await?;
+        let forgotten = self.store.write(async move |tx| what.run(tx).await).await?;
         take_out(&self.terms(), &forgotten.memories);
         Ok(forgotten)
     }
@@ -77,7 +54,7 @@ impl Router {
     /// # Errors
     /// When the database fails: then nothing of it is gone.
     pub async fn forget_all(&self, scope: Scope) -> Result<Counts, StoreError> {
-        let counts = self.store.write(All { scope }).await?;
+        let counts = self.store.write(async move |tx| forget_all(tx, scope).await).await?;
         self.empty(&self.terms(), scope).await;
         Ok(counts)
     }
@@ -90,7 +67,7 @@ impl Router {
     pub async fn forget_talk(&self, session: SessionId) -> Result<bool, StoreError> {
         let (mut next, mut later) = (Some(0), false);
         while let Some(after) = next {
-            let (forgotten, more) = self.store.write(Talk { session, after }).await?;
+            let (forgotten, more) = self.store.write(async move |tx| forget::talk(tx, session, after).await).await?;
             take_out(&self.terms(), &forgotten.memories);
             (next, later) = (more, later || forgotten.put_off);
         }
@@ -101,11 +78,8 @@ impl Router {
     }
 
     /// Pins something, or takes the pin out; false: it is not there.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn pin(&self, item: Item, pinned: bool) -> Result<bool, StoreError> {
-        self.store.write(Pin { item, pinned }).await
+        self.store.write(async move |tx| pin(tx, item, pinned).await).await
     }
 
     /// Takes as much as is soon done out of a scope of which everything is to go.

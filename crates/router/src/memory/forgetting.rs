@@ -1,7 +1,7 @@
 //! `/forget`, `/pin` and `/unpin`. What is forgotten is named by its short name: nothing goes on a guess.
 
 use crate::command::Forgetting;
-use crate::memory::desk::{All, Pin};
+use crate::memory::desk;
 use crate::memory::{View, found, texts};
 use crate::respond::Told;
 use hob_core::domain::memory::Scope;
@@ -9,7 +9,7 @@ use hob_core::policy::memory::may_change;
 use hob_memory::forget::Forget;
 use hob_memory::item::Item;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, remembered};
+use hob_store::{Tx, remembered};
 
 /// `/forget`.
 pub(crate) async fn forget(tx: &mut Tx, view: &View<'_>, what: &Forgetting) -> Result<Told, StoreError> {
@@ -49,7 +49,7 @@ async fn everything(tx: &mut Tx, view: &View<'_>, sure: bool) -> Result<Told, St
         let counts = remembered::counts(tx, scope).await?;
         return Ok(texts::everything(scope, counts).into());
     }
-    let counts = All { scope }.run(tx).await?;
+    let counts = desk::forget_all(tx, scope).await?;
     Ok(Told { emptied: Some(scope), ..Told::from(texts::everything_goes(counts)) })
 }
 
@@ -64,6 +64,6 @@ pub(crate) async fn pin(tx: &mut Tx, view: &View<'_>, item: Option<Item>, pinned
     if !may {
         return Ok(texts::told_by_another(item));
     }
-    Pin { item, pinned }.run(tx).await?;
+    desk::pin(tx, item, pinned).await?;
     Ok(texts::pinned(item, pinned))
 }

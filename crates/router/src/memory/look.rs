@@ -1,6 +1,5 @@
 //! Looking for memories before a command is taken in: recall reads by itself, and may ask an embedder.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::command::{self, Command, Forgetting};
@@ -12,7 +11,7 @@ use hob_core::policy::memory::{Place, shown};
 use hob_core::render::clean::clean;
 use hob_memory::recall::{Means, Memory, Question, RecallLimits};
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, sessions, users};
+use hob_store::{Tx, sessions, users};
 
 /// The most memories that a command lists.
 const LIMITS: RecallLimits = RecallLimits { fragments: super::ENTRIES_MAX, tokens: 10_000, facts: 0 };
@@ -47,7 +46,7 @@ pub(crate) async fn look(
     let Some(text) = words(inbound) else {
         return Ok(None);
     };
-    let known = memory.store.read(WhoAndWhere { inbound: inbound.clone() }).await?;
+    let known = memory.store.read(async |tx| who_and_where(tx, inbound).await).await?;
     let Some((user, session)) = known else {
         return Ok(None);
     };
@@ -64,18 +63,9 @@ pub(crate) fn is_asked_for(inbound: &Inbound) -> bool {
 }
 
 /// Who wrote, and in which conversation, if Hob knows both.
-struct WhoAndWhere {
-    inbound: Inbound,
-}
-
-#[async_trait]
-impl Statement for WhoAndWhere {
-    type Output = Option<(UserId, SessionId)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let place = &self.inbound.conversation;
-        let user = users::find(tx, place, &self.inbound.sender.external_id).await?;
-        let session = sessions::find_by_key(tx, &place.session_key().0).await?;
-        Ok(user.zip(session.map(|session| session.id)))
-    }
+async fn who_and_where(tx: &mut Tx, inbound: &Inbound) -> Result<Option<(UserId, SessionId)>, StoreError> {
+    let place = &inbound.conversation;
+    let user = users::find(tx, place, &inbound.sender.external_id).await?;
+    let session = sessions::find_by_key(tx, &place.session_key().0).await?;
+    Ok(user.zip(session.map(|session| session.id)))
 }

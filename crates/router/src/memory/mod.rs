@@ -18,11 +18,11 @@ use crate::respond::{Caller, Desk};
 use hob_core::domain::ids::{FactId, MemoryId};
 use hob_core::domain::memory::Scope;
 use hob_core::policy::memory::{Place, may_change, shown};
-use hob_memory::facts::SearchFacts;
+use hob_memory::facts;
 use hob_memory::item::Item;
+use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::remembered::{self, KnownRow, MemoryRow};
-use hob_store::{Statement, Tx};
 
 /// The most entries of one kind in an answer.
 const ENTRIES_MAX: usize = 10;
@@ -91,8 +91,8 @@ impl<'a> View<'a> {
 
     /// Facts that match.
     async fn facts_like(&self, tx: &mut Tx, words: &str) -> Result<Vec<Item>, StoreError> {
-        let search = SearchFacts { scopes: self.scopes.clone(), query: words.to_owned(), limit: ENTRIES_MAX };
-        Ok(search.run(tx).await?.into_iter().map(|row| Item::Fact(row.id)).collect())
+        let found = facts::search(tx, &self.scopes, words, ENTRIES_MAX).await?;
+        Ok(found.into_iter().map(|row| Item::Fact(row.id)).collect())
     }
 }
 

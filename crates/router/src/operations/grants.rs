@@ -1,41 +1,28 @@
 //! Taking back what was allowed for good.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::intake::Router;
 use crate::respond::take_grant_back;
 use hob_core::domain::ids::GrantId;
+use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::grants::GrantRow;
 use hob_store::operations::{self, HeldGrant};
-use hob_store::{Statement, Tx};
 
-struct Revoke {
-    id: GrantId,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Revoke {
-    type Output = Option<HeldGrant>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<HeldGrant>, StoreError> {
-        let Some(held) = operations::grant(tx, self.id).await? else { return Ok(None) };
-        let HeldGrant { id, user, created_at, .. } = held;
-        let row = GrantRow { id, user, name: held.name.clone(), tool: held.tool.clone(), created_at };
-        take_grant_back(tx, held.session, &row, self.now).await?;
-        Ok(Some(held))
-    }
+async fn revoke(tx: &mut Tx, id: GrantId, now: Timestamp) -> Result<Option<HeldGrant>, StoreError> {
+    let Some(held) = operations::grant(tx, id).await? else { return Ok(None) };
+    let HeldGrant { id, user, created_at, .. } = held;
+    let row = GrantRow { id, user, name: held.name.clone(), tool: held.tool.clone(), created_at };
+    take_grant_back(tx, held.session, &row, now).await?;
+    Ok(Some(held))
 }
 
 impl Router {
     /// Takes a grant back at once, also from a run that has begun with it. False: it does not hold any more.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn revoke_grant(&self, id: GrantId) -> Result<bool, StoreError> {
-        let revoked = self.store.write(Revoke { id, now: self.clock.now() }).await?;
+        let now = self.clock.now();
+        let revoked = self.store.write(async move |tx| revoke(tx, id, now).await).await?;
         if let Some(held) = &revoked {
             tracing::info!(grant = %id, tool = held.tool, "grant.revoked");
             self.lanes.wake(held.session);

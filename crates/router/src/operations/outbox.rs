@@ -1,6 +1,5 @@
 //! Saying after all what was given up, and giving up what waits.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::intake::Router;
@@ -8,7 +7,7 @@ use hob_core::domain::ids::{OutboxId, SessionId};
 use hob_store::error::StoreError;
 use hob_store::operations::Chunk;
 use hob_store::outbox::{self, Attempt};
-use hob_store::{Statement, Tx, operations};
+use hob_store::{Tx, operations};
 
 /// Why something of the outbox was given up that nothing is wrong with.
 const GIVEN_UP: &str = "an owner gave it up";
@@ -29,61 +28,50 @@ pub enum Settled {
 }
 
 /// Says it, or gives it up.
-struct Settle {
+async fn settle(
+    tx: &mut Tx,
     id: OutboxId,
     again: bool,
     now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Settle {
-    type Output = (Settled, Option<SessionId>);
-
-    async fn run(&self, tx: &mut Tx) -> Result<(Settled, Option<SessionId>), StoreError> {
-        let Some(Chunk { session, state, held }) = operations::chunk(tx, self.id).await? else {
-            return Ok((Settled::Unknown, None));
-        };
-        let settled = match (state.as_str(), self.again) {
-            ("delivered", _) => Settled::Delivered,
-            ("sending", _) => Settled::Sending,
-            ("failed" | "abandoned", true) if held => Settled::Held,
-            ("failed" | "abandoned", true) => {
-                operations::retry(tx, self.id, self.now).await?;
-                Settled::Done
-            }
-            (_, true) => {
-                operations::hurry(tx, self.id, self.now).await?;
-                Settled::Done
-            }
-            ("failed" | "abandoned", false) => Settled::Done,
-            (_, false) => {
-                outbox::settle(tx, self.id, &Attempt::Abandoned { why: GIVEN_UP.to_owned() }, self.now).await?;
-                Settled::Done
-            }
-        };
-        Ok((settled, Some(session)))
-    }
+) -> Result<(Settled, Option<SessionId>), StoreError> {
+    let Some(Chunk { session, state, held }) = operations::chunk(tx, id).await? else {
+        return Ok((Settled::Unknown, None));
+    };
+    let settled = match (state.as_str(), again) {
+        ("delivered", _) => Settled::Delivered,
+        ("sending", _) => Settled::Sending,
+        ("failed" | "abandoned", true) if held => Settled::Held,
+        ("failed" | "abandoned", true) => {
+            operations::retry(tx, id, now).await?;
+            Settled::Done
+        }
+        (_, true) => {
+            operations::hurry(tx, id, now).await?;
+            Settled::Done
+        }
+        ("failed" | "abandoned", false) => Settled::Done,
+        (_, false) => {
+            outbox::settle(tx, id, &Attempt::Abandoned { why: GIVEN_UP.to_owned() }, now).await?;
+            Settled::Done
+        }
+    };
+    Ok((settled, Some(session)))
 }
 
 impl Router {
     /// Says something of the outbox now that waits, or was given up.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn retry_delivery(&self, id: OutboxId) -> Result<Settled, StoreError> {
         self.settle(id, true).await
     }
 
     /// Gives up something that waits to be delivered; what comes after it is not held up by it any more.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn abandon_delivery(&self, id: OutboxId) -> Result<Settled, StoreError> {
         self.settle(id, false).await
     }
 
     async fn settle(&self, id: OutboxId, again: bool) -> Result<Settled, StoreError> {
-        let (settled, session) = self.store.write(Settle { id, again, now: self.clock.now() }).await?;
+        let now = self.clock.now();
+        let (settled, session) = self.store.write(async move |tx| settle(tx, id, again, now).await).await?;
         if settled == Settled::Done {
             tracing::info!(outbox = %id, again, "outbox.settled_by_owner");
         }

@@ -1,6 +1,5 @@
 //! Ending what waits or is at work.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::intake::Router;
@@ -11,7 +10,7 @@ use hob_agent::write_off::write_off;
 use hob_core::domain::ids::{RunId, SessionId, UserId};
 use hob_store::agents::OpenAgent;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, agents, operations};
+use hob_store::{Tx, agents, operations};
 
 /// What came of the wish to end a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,45 +24,33 @@ pub enum Ended {
 }
 
 /// Ends a run.
-pub(crate) struct End {
-    /// Which.
-    pub(crate) run: RunId,
-    /// Who wants it.
-    pub(crate) by: UserId,
-    /// What has an effect is not waited for.
-    pub(crate) at_once: bool,
-    /// Now.
-    pub(crate) now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for End {
-    type Output = (Ended, Option<OpenAgent>);
-
-    async fn run(&self, tx: &mut Tx) -> Result<(Ended, Option<OpenAgent>), StoreError> {
-        let Some(found) = operations::stoppable(tx, self.run).await? else { return Ok((Ended::Over, None)) };
-        let operations::Stoppable { session, channel, user, state } = found;
-        if state == "parked" {
-            write_off(tx, &RunKey { run: self.run, session }, self.now).await?;
-            return Ok((Ended::Done(session), None));
-        }
-        let open = OpenAgent { id: self.run, session, user, state, channel };
-        // What is taken back before it has begun tells nobody; what has begun tells whoever waits for it.
-        if let Some(parent) = agents::parent(tx, self.run).await?.filter(|parent| parent.open && open.is_queued()) {
-            return Ok((Ended::WaitedFor(parent.run), None));
-        }
-        stop_one(tx, &open, (stopping::reason(self.by, self.at_once), self.now)).await?;
-        Ok((Ended::Done(session), Some(open)))
+pub(crate) async fn end(
+    tx: &mut Tx,
+    run: RunId,
+    by: UserId,
+    at_once: bool,
+    now: Timestamp,
+) -> Result<(Ended, Option<OpenAgent>), StoreError> {
+    let Some(found) = operations::stoppable(tx, run).await? else { return Ok((Ended::Over, None)) };
+    let operations::Stoppable { session, channel, user, state } = found;
+    if state == "parked" {
+        write_off(tx, &RunKey { run, session }, now).await?;
+        return Ok((Ended::Done(session), None));
     }
+    let open = OpenAgent { id: run, session, user, state, channel };
+    // What is taken back before it has begun tells nobody; what has begun tells whoever waits for it.
+    if let Some(parent) = agents::parent(tx, run).await?.filter(|parent| parent.open && open.is_queued()) {
+        return Ok((Ended::WaitedFor(parent.run), None));
+    }
+    stop_one(tx, &open, (stopping::reason(by, at_once), now)).await?;
+    Ok((Ended::Done(session), Some(open)))
 }
 
 impl Router {
     /// Ends a run: one that waits for its lane is taken back, another stops where it safely can.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn end_run(&self, run: RunId, by: UserId) -> Result<Ended, StoreError> {
-        let (ended, open) = self.store.write(End { run, by, at_once: false, now: self.clock.now() }).await?;
+        let now = self.clock.now();
+        let (ended, open) = self.store.write(async move |tx| end(tx, run, by, false, now).await).await?;
         if let Some(open) = &open {
             tracing::info!(%run, %by, "agent_run.ended_by_owner");
             self.lanes.wake_served(open.session, &open.channel);

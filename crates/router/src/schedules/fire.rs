@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -18,10 +17,11 @@ use hob_core::policy::schedule::Rule;
 use hob_core::policy::schedule::misfire::{Misfire, Plan};
 use hob_store::error::StoreError;
 use hob_store::schedules::ScheduleRow;
-use hob_store::{Statement, Tx, members, millis, occurrences, schedules, sessions};
+use hob_store::{Tx, members, millis, occurrences, schedules, sessions};
 use hob_tools::schedule::shown;
 
 /// Begins what is due of a schedule.
+#[derive(Clone)]
 pub(super) struct Fire {
     pub(super) id: ScheduleId,
     pub(super) access: Arc<AccessList>,
@@ -64,11 +64,8 @@ struct Due {
     missed: usize,
 }
 
-#[async_trait]
-impl Statement for Fire {
-    type Output = Fired;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Fired, StoreError> {
+impl Fire {
+    pub(super) async fn run(&self, tx: &mut Tx) -> Result<Fired, StoreError> {
         let Some(row) = schedules::lookup(tx, self.id).await? else {
             return Ok(Fired::default());
         };
@@ -94,9 +91,7 @@ impl Statement for Fire {
         }
         Ok(fired)
     }
-}
 
-impl Fire {
     async fn give_up(&self, tx: &mut Tx, id: ScheduleId, why: &str) -> Result<Fired, StoreError> {
         schedules::set_asked(tx, id, None).await?;
         schedules::pause(tx, id, why, true).await?;
@@ -134,7 +129,7 @@ impl Fire {
             tracing::warn!(schedule = %self.id, due = %last, "schedule.missed");
             let told = texts::missed(row, &shown::instant(*last, zone), missed.len());
             let key = format!("schedule:{}:missed:{}", self.id, millis(*last));
-            fired.said = Some(say(tx, &schedule.conversation, (&key, &told), self.now).await?);
+            fired.said = Some(say(tx, &schedule.conversation, &key, &told, self.now).await?);
         }
         // Of several that are made up for none is in another's way.
         let busy = occurrences::is_open(tx, self.id).await?;
@@ -194,27 +189,12 @@ impl Fire {
     }
 }
 
-/// Tells people of a schedule that it was paused.
-pub(super) struct Tell {
-    pub(super) id: ScheduleId,
-    pub(super) now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Tell {
-    type Output = Option<SessionId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<SessionId>, StoreError> {
-        tell_paused(tx, self.id, self.now).await
-    }
-}
-
-async fn tell_paused(tx: &mut Tx, id: ScheduleId, now: Timestamp) -> Result<Option<SessionId>, StoreError> {
+pub(super) async fn tell_paused(tx: &mut Tx, id: ScheduleId, now: Timestamp) -> Result<Option<SessionId>, StoreError> {
     schedules::set_told(tx, id).await?;
     let row = schedules::lookup(tx, id).await?.filter(|row| row.state == "paused");
     let Some((row, conversation)) = row.and_then(|row| row.conversation().map(|place| (row, place))) else {
         return Ok(None);
     };
     let key = format!("schedule:{id}:paused:{}", millis(now));
-    say(tx, &conversation, (&key, &texts::paused(&row)), now).await.map(Some)
+    say(tx, &conversation, &key, &texts::paused(&row), now).await.map(Some)
 }

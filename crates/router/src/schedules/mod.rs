@@ -10,16 +10,15 @@ mod texts;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::intake::Router;
-use crate::schedules::fire::{Fire, Tell};
+use crate::schedules::fire::Fire;
 use hob_core::domain::ids::ScheduleId;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, schedules};
+use hob_store::{Tx, schedules};
 
 /// The longest sleep: the clock on the wall may have been set, or the machine asleep.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -49,14 +48,12 @@ impl Router {
     }
 
     /// Begins everything that is due, unless `stop`, and says how long to sleep then.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn begin_due(&self, stop: &CancellationToken) -> Result<Duration, StoreError> {
         let now = self.clock.now();
-        let Looked { next, due, untold } = self.store.read(Look { platforms: self.lanes.platforms(), now }).await?;
+        let Looked { next, due, untold } =
+            self.store.read(async |tx| look(tx, &self.lanes.platforms(), now).await).await?;
         for id in untold {
-            let told = self.store.write(Tell { id, now }).await?;
+            let told = self.store.write(async move |tx| fire::tell_paused(tx, id, now).await).await?;
             told.into_iter().for_each(|session| self.delivery.wake(session));
         }
         let mut failed = false;
@@ -66,7 +63,7 @@ impl Router {
                 return Ok(Duration::ZERO);
             }
             let fire = Fire { id: *id, access: Arc::clone(&self.terms().access), now };
-            let fired = match self.store.write(fire).await {
+            let fired = match self.store.write(async move |tx| fire.run(tx).await).await {
                 Ok(fired) => fired,
                 // It stands in nobody's way.
                 Err(error) => {
@@ -94,22 +91,11 @@ struct Looked {
     untold: Vec<ScheduleId>,
 }
 
-struct Look {
-    /// Only what is spoken of here is begun here.
-    platforms: String,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Look {
-    type Output = Looked;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Looked, StoreError> {
-        let next = schedules::next_due(tx, &self.platforms).await?;
-        let is_due = next.is_some_and(|next| next <= self.now.as_millisecond());
-        let due = if is_due { schedules::list_due(tx, &self.platforms, self.now, BATCH).await? } else { Vec::new() };
-        Ok(Looked { next, due, untold: schedules::list_untold(tx).await? })
-    }
+async fn look(tx: &mut Tx, platforms: &str, now: Timestamp) -> Result<Looked, StoreError> {
+    let next = schedules::next_due(tx, platforms).await?;
+    let is_due = next.is_some_and(|next| next <= now.as_millisecond());
+    let due = if is_due { schedules::list_due(tx, platforms, now, BATCH).await? } else { Vec::new() };
+    Ok(Looked { next, due, untold: schedules::list_untold(tx).await? })
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::intake::Router;
@@ -12,7 +11,7 @@ use hob_core::domain::principal::Role;
 use hob_store::error::StoreError;
 use hob_store::schedules::{NewSchedule, Timing};
 use hob_store::users::Identity;
-use hob_store::{Statement, Tx, schedules, users};
+use hob_store::{Tx, schedules, users};
 
 /// A schedule of the config.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,25 +34,21 @@ pub struct Declared {
 
 impl Router {
     /// Makes the stored schedules of the config those that it declares now.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn sync_schedules(&self, declared: Vec<Declared>) -> Result<(), StoreError> {
-        self.store.write(Sync { declared, now: self.clock.now() }).await
+        let sync = Sync { declared, now: self.clock.now() };
+        self.store.write(async move |tx| sync.run(tx).await).await
     }
 }
 
 /// Brings the rows of the config's schedules to what the file says.
+#[derive(Clone)]
 pub(super) struct Sync {
     pub(super) declared: Vec<Declared>,
     pub(super) now: Timestamp,
 }
 
-#[async_trait]
-impl Statement for Sync {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+impl Sync {
+    pub(super) async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
         let known = schedules::list_named(tx).await?;
         let wanted: BTreeSet<&str> = self.declared.iter().map(|declared| declared.name.as_str()).collect();
         for (id, name) in &known {
@@ -90,9 +85,7 @@ impl Statement for Sync {
         }
         Ok(())
     }
-}
 
-impl Sync {
     async fn stored(&self, tx: &mut Tx, declared: &Declared, timing: &Timing) -> Result<NewSchedule, StoreError> {
         let Declared { name, task, conversation, owner, grace_secs, coalesces, .. } = declared.clone();
         let timing = timing.clone();

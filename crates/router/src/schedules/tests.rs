@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
 
-use super::fire::{Fire, Fired, Tell};
+use super::fire::{self, Fire, Fired};
 use super::sync::Declared;
-use super::{Look, sync};
+use super::{look, sync};
 use hob_agent::journal;
-use hob_agent::machine::accepted::{Accepted, Order};
+use hob_agent::machine::accepted::Order;
 use hob_core::domain::ids::{RunId, ScheduleId};
 use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_core::domain::origin::{Origin, Source, Taint};
@@ -21,8 +20,8 @@ use hob_core::policy::schedule::read::read;
 use hob_store::error::StoreError;
 use hob_store::schedules::{NewSchedule, ScheduleRow, Timing};
 use hob_store::users::Identity;
-use hob_store::{Pace, Statement, Store, Tx, schedules, users};
-use hob_tools::schedule::change::{Alter, Change, Changed, Make, Viewer};
+use hob_store::{Pace, Store, Tx, schedules, users};
+use hob_tools::schedule::change::{self, Change, Changed, Viewer};
 
 /// Midnight.
 const NOW: &str = "2026-11-21T00:00:00Z";
@@ -37,57 +36,21 @@ fn place() -> Conversation {
 }
 
 /// Any words to the database, and what they answer.
-struct Ask(String);
-
-#[async_trait]
-impl Statement for Ask {
-    type Output = Vec<String>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
-        Ok(sqlx::query_scalar(sqlx::AssertSqlSafe(self.0.clone())).fetch_all(&mut *tx).await?)
-    }
+async fn ask(tx: &mut Tx, sql: &str) -> Result<Vec<String>, StoreError> {
+    Ok(sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned())).fetch_all(&mut *tx).await?)
 }
 
-struct Ada;
-
-#[async_trait]
-impl Statement for Ada {
-    type Output = hob_core::domain::ids::UserId;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let place = place();
-        let identity = Identity {
-            channel: place.channel,
-            account: &place.account,
-            external_id: "7",
-            name: "Ada",
-            role: Role::User,
-            others: Vec::new(),
-        };
-        users::ensure(tx, &identity, at(NOW)).await
-    }
-}
-
-struct Row(ScheduleId);
-
-#[async_trait]
-impl Statement for Row {
-    type Output = ScheduleRow;
-
-    async fn run(&self, tx: &mut Tx) -> Result<ScheduleRow, StoreError> {
-        Ok(schedules::lookup(tx, self.0).await?.unwrap())
-    }
-}
-
-struct Opened(RunId);
-
-#[async_trait]
-impl Statement for Opened {
-    type Output = Option<Accepted>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Accepted>, StoreError> {
-        journal::first(tx, self.0).await
-    }
+async fn ada(tx: &mut Tx) -> Result<hob_core::domain::ids::UserId, StoreError> {
+    let place = place();
+    let identity = Identity {
+        channel: place.channel,
+        account: &place.account,
+        external_id: "7",
+        name: "Ada",
+        role: Role::User,
+        others: Vec::new(),
+    };
+    users::ensure(tx, &identity, at(NOW)).await
 }
 
 /// A house in which Ada may ask for things to be done later.
@@ -109,7 +72,7 @@ impl Home {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let user = store.write(Ada).await.unwrap();
+        let user = store.write(ada).await.unwrap();
         let access = Arc::new(access(&[("7", Role::User), ("1", Role::Owner)]));
         Self { _dir: dir, store, access, user }
     }
@@ -135,22 +98,24 @@ impl Home {
             grace_secs: 3_600,
             coalesces: true,
         };
-        match self.store.write(Make { new, now }).await.unwrap() {
+        match self.store.write(async move |tx| change::make(tx, &new, now).await).await.unwrap() {
             Changed::Done(row, _) => row.id,
             other => panic!("{other:?}"),
         }
     }
 
     async fn fire(&self, id: ScheduleId, now: &str) -> Fired {
-        self.store.write(Fire { id, access: Arc::clone(&self.access), now: at(now) }).await.unwrap()
+        let fire = Fire { id, access: Arc::clone(&self.access), now: at(now) };
+        self.store.write(async move |tx| fire.run(tx).await).await.unwrap()
     }
 
     async fn row(&self, id: ScheduleId) -> ScheduleRow {
-        self.store.read(Row(id)).await.unwrap()
+        self.store.read(async |tx| Ok(schedules::lookup(tx, id).await?.unwrap())).await.unwrap()
     }
 
     async fn ask(&self, sql: &str) -> Vec<String> {
-        self.store.write(Ask(sql.to_owned())).await.unwrap()
+        let sql = sql.to_owned();
+        self.store.write(async move |tx| ask(tx, &sql).await).await.unwrap()
     }
 
     /// What came of the instants, by the hour.
@@ -170,7 +135,8 @@ impl Home {
     async fn alter(&self, id: ScheduleId, change: Change, now: &str) -> Changed {
         let principal = Principal { user: self.user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted };
         let viewer = Viewer { principal, conversation: place() };
-        self.store.write(Alter { viewer, id, change, now: at(now) }).await.unwrap()
+        let now = at(now);
+        self.store.write(async move |tx| change::alter(tx, &viewer, id, change, now).await).await.unwrap()
     }
 }
 
@@ -185,7 +151,7 @@ async fn n13_an_instant_is_claimed_once_with_its_run_and_the_next() {
     assert_eq!(home.came().await, ["21 01 queued"]);
     assert_eq!(home.row(id).await.next_at, Some(at("2026-11-21T02:00:00Z").as_millisecond()));
     let run: i64 = home.ask("SELECT CAST(run_id AS TEXT) FROM occurrences").await[0].parse().unwrap();
-    let accepted = home.store.read(Opened(RunId(run))).await.unwrap().unwrap();
+    let accepted = home.store.read(async |tx| journal::first(tx, RunId(run)).await).await.unwrap().unwrap();
     insta::assert_snapshot!(accepted.text, @"
     [Schedule 1, every hour (UTC). Due Sat 2026-11-21 01:00 +00:00, begun 5 minutes late.]
     Water the plants.
@@ -255,9 +221,10 @@ async fn n13_five_failures_in_a_row_pause_it_and_are_told() {
     let row = home.row(id).await;
     assert_eq!((row.state.as_str(), row.why.as_deref()), ("paused", Some("failures")));
     let platforms = r#"["telegram"]"#.to_owned();
-    let looked = home.store.read(Look { platforms, now: at("2026-11-21T09:00:00Z") }).await.unwrap();
+    let looked = home.store.read(async |tx| look(tx, &platforms, at("2026-11-21T09:00:00Z")).await).await.unwrap();
     assert_eq!((looked.due, looked.untold), (vec![], vec![id]));
-    home.store.write(Tell { id, now: at("2026-11-21T09:00:00Z") }).await.unwrap();
+    let now = at("2026-11-21T09:00:00Z");
+    home.store.write(async move |tx| fire::tell_paused(tx, id, now).await).await.unwrap();
     insta::assert_snapshot!(home.ask("SELECT text FROM outbox").await.join("\n"), @"
     Schedule 1 is paused: it has failed 5 times in a row. `/schedules resume 1` lets it go on.
     Water the plants.
@@ -274,7 +241,7 @@ async fn n13_it_is_done_with_what_its_maker_may_now() {
     home.access = Arc::new(access(&[("7", Role::Guest)]));
     home.fire(id, "2026-11-21T01:00:00Z").await;
     let run: i64 = home.ask("SELECT CAST(run_id AS TEXT) FROM occurrences").await[0].parse().unwrap();
-    let accepted = home.store.read(Opened(RunId(run))).await.unwrap().unwrap();
+    let accepted = home.store.read(async |tx| journal::first(tx, RunId(run)).await).await.unwrap().unwrap();
     assert_eq!(accepted.principal.role, Role::Guest);
     home.end("completed").await;
     home.access = Arc::default();
@@ -328,7 +295,7 @@ async fn n13_the_config_is_what_its_schedules_are() {
         }
     };
     let sync = async |declared: Vec<Declared>| {
-        home.store.write(sync::Sync { declared, now: at(NOW) }).await.unwrap();
+        home.store.write(async move |tx| sync::Sync { declared, now: at(NOW) }.run(tx).await).await.unwrap();
         home.ask("SELECT name || ' ' || id || ' ' || asked || ' ' || state || ' ' || ifnull(next_at, '') FROM schedules ORDER BY id")
             .await
     };
@@ -363,10 +330,17 @@ async fn n13_ten_thousand_schedules_are_one_look_a_minute() {
     )
     .await;
     let platforms = || r#"["telegram"]"#.to_owned();
-    let looked = home.store.read(Look { platforms: platforms(), now: at(NOW) }).await.unwrap();
+    let looked = home.store.read(async |tx| look(tx, &platforms(), at(NOW)).await).await.unwrap();
     assert!(looked.due.is_empty() && looked.next.is_some());
-    let due = home.store.read(Look { platforms: platforms(), now: at("2026-11-21T06:00:00Z") }).await.unwrap();
+    let due = home.store.read(async |tx| look(tx, &platforms(), at("2026-11-21T06:00:00Z")).await).await.unwrap();
     assert_eq!(due.due, [id]);
-    let elsewhere = Look { platforms: r#"["terminal"]"#.to_owned(), now: at(NOW) + SignedDuration::from_hours(9) };
-    assert!(home.store.read(elsewhere).await.unwrap().due.is_empty(), "nobody could be told here");
+    assert!(
+        home.store
+            .read(async |tx| look(tx, r#"["terminal"]"#, at(NOW) + SignedDuration::from_hours(9)).await)
+            .await
+            .unwrap()
+            .due
+            .is_empty(),
+        "nobody could be told here"
+    );
 }

@@ -16,11 +16,11 @@ use hob_core::domain::clock::Clock;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::rng::Rng;
 use hob_core::render::{Form, Piece, pieces};
+use hob_store::Tx;
 use hob_store::contents::Contents;
 use hob_store::outbox::{NewChunk, Part, add};
 use hob_store::writer::Boundary;
 use hob_store::{Pace, sessions};
-use hob_store::{Statement, Tx};
 
 struct Still;
 
@@ -70,6 +70,7 @@ struct Bench {
 const HOME: &str = "telegram:5";
 
 /// Queues words of a run, or of nobody.
+#[derive(Clone)]
 struct Say {
     session: &'static str,
     key: String,
@@ -78,10 +79,7 @@ struct Say {
     reply: bool,
 }
 
-#[async_trait]
-impl Statement for Say {
-    type Output = SessionId;
-
+impl Say {
     async fn run(&self, tx: &mut Tx) -> Result<SessionId, StoreError> {
         let destination = place();
         let session = sessions::ensure(tx, self.session, ChannelKind::Telegram, Timestamp::UNIX_EPOCH).await?.id;
@@ -156,7 +154,7 @@ impl Bench {
         let mut raw = Store::raw(&path).await.unwrap();
         sqlx::query("PRAGMA foreign_keys = OFF").execute(&mut raw).await.unwrap();
         let first = Say { session: HOME, key: "hello".to_owned(), run: None, text: "hello".to_owned(), reply: false };
-        let session = store.write(first).await.unwrap();
+        let session = store.write(async move |tx| first.run(tx).await).await.unwrap();
         let (desk, stop) = (Desk::new(), CancellationToken::new());
         let delivery = delivery((&desk, &stop), &store, stream);
         let mut bench = Self { desk, delivery, store, raw, session, commits, stop, _home: home };
@@ -203,7 +201,7 @@ impl Bench {
 
     async fn say(&self, key: &str, run: Option<i64>, (text, reply): (&str, bool)) {
         let (key, run, text) = (key.to_owned(), run.map(RunId), text.to_owned());
-        self.store.write(Say { session: HOME, key, run, text, reply }).await.unwrap();
+        self.store.write(async move |tx| Say { session: HOME, key, run, text, reply }.run(tx).await).await.unwrap();
         self.delivery.wake(self.session);
     }
 
@@ -342,7 +340,7 @@ async fn n9_a_draft_that_became_the_answer_is_nobodys_to_take_back() {
     // An agent's session speaks in the same conversation, and waits while the answer is on its way.
     let (key, text) = ("note".to_owned(), "Budget is near.".to_owned());
     let note = Say { session: "sub-1", key, run: None, text, reply: false };
-    let sub = bench.store.write(note).await.unwrap();
+    let sub = bench.store.write(async move |tx| note.run(tx).await).await.unwrap();
     bench.delivery.wake(sub);
     pass(100).await;
     bench.commits.late.store(true, Ordering::Relaxed);

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use age::secrecy::ExposeSecret as _;
-use async_trait::async_trait;
 use jiff::Timestamp;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -17,31 +16,17 @@ use crate::backup::restore::{Archive, finish, restore, verify};
 use crate::backup::seal::{Identities, Recipients, is_sealed};
 use crate::error::StoreError;
 use crate::lock::DataLock;
-use crate::{Pace, Statement, Store, Tx};
+use crate::{Pace, Store, Tx};
 
 /// Leaves a word in the database.
-struct Write(&'static str);
-
-#[async_trait]
-impl Statement for Write {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        let write = "INSERT INTO users (name, role, created_at) VALUES ($1, 'user', 0)";
-        sqlx::query(write).bind(self.0).execute(tx).await?;
-        Ok(())
-    }
+async fn leave(tx: &mut Tx, word: &'static str) -> Result<(), StoreError> {
+    let write = "INSERT INTO users (name, role, created_at) VALUES ($1, 'user', 0)";
+    sqlx::query(write).bind(word).execute(tx).await?;
+    Ok(())
 }
 
-struct Words;
-
-#[async_trait]
-impl Statement for Words {
-    type Output = Vec<String>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
-        Ok(sqlx::query_scalar("SELECT name FROM users ORDER BY id").fetch_all(tx).await?)
-    }
+async fn stored(tx: &mut Tx) -> Result<Vec<String>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT name FROM users ORDER BY id").fetch_all(tx).await?)
 }
 
 /// A household's data, and a place for its backups.
@@ -76,13 +61,13 @@ impl Home {
 
     async fn write(&self, word: &'static str) {
         let store = self.open().await;
-        store.write(Write(word)).await.unwrap();
+        store.write(async move |tx| leave(tx, word).await).await.unwrap();
         store.close().await;
     }
 
     async fn words(&self) -> Vec<String> {
         let store = self.open().await;
-        let words = store.read(Words).await.unwrap();
+        let words = store.read(stored).await.unwrap();
         store.close().await;
         words
     }
@@ -155,7 +140,7 @@ async fn n12_a_backup_is_of_one_moment_while_messages_come_in() {
     let store = home.open().await;
     let writes = async {
         for _ in 0..200 {
-            store.write(Write("one of a pair")).await.unwrap();
+            store.write(async |tx| leave(tx, "one of a pair").await).await.unwrap();
         }
     };
     let (made, ()) = tokio::join!(home.back_up(1), writes);
@@ -244,7 +229,7 @@ async fn n12_the_data_of_before_is_kept_beside_that_of_an_earlier_restore() {
     assert_eq!(second, home.data().join("before-restore-1970-01-01T000002Z-2"));
     for (before, words) in [(first, ["then", "since"]), (second, ["then", "later"])] {
         let store = Store::open(&before.join("hob.db"), Pace::Threaded).await.unwrap();
-        assert_eq!(store.read(Words).await.unwrap(), words);
+        assert_eq!(store.read(stored).await.unwrap(), words);
         store.close().await;
     }
 }

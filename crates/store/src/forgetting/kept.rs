@@ -15,9 +15,6 @@ pub struct Kept {
 }
 
 /// One message.
-///
-/// # Errors
-/// When the database fails.
 pub async fn message(tx: &mut Tx, id: MessageId) -> Result<Option<Kept>, StoreError> {
     let message = sqlx::query_as!(Kept, r#"SELECT id AS "id!: MessageId", body FROM messages WHERE id = $1"#, id)
         .fetch_optional(&mut *tx)
@@ -26,9 +23,6 @@ pub async fn message(tx: &mut Tx, id: MessageId) -> Result<Option<Kept>, StoreEr
 }
 
 /// What Hob and its tools said in a run, from this place of the conversation on.
-///
-/// # Errors
-/// When the database fails.
 pub async fn replies(tx: &mut Tx, said: &Said) -> Result<Vec<Kept>, StoreError> {
     let replies = sqlx::query_as!(
         Kept,
@@ -48,9 +42,6 @@ pub async fn replies(tx: &mut Tx, said: &Said) -> Result<Vec<Kept>, StoreError> 
 }
 
 /// All that a run has put into a history.
-///
-/// # Errors
-/// When the database fails.
 pub async fn history_of(tx: &mut Tx, run: RunId) -> Result<Vec<Kept>, StoreError> {
     let kept = sqlx::query_as!(
         Kept,
@@ -64,9 +55,6 @@ pub async fn history_of(tx: &mut Tx, run: RunId) -> Result<Vec<Kept>, StoreError
 }
 
 /// Puts other words into a message; its place and its role stay. What Hob answered with it nobody finds any more.
-///
-/// # Errors
-/// When the database fails.
 pub async fn rewrite(tx: &mut Tx, message: &Kept, text: &str, tokens: i64) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE messages SET body = $1, text = $2, tokens = $3, scope = NULL WHERE id = $4",

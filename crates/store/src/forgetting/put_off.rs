@@ -6,9 +6,6 @@ use crate::forgetting::Part;
 use hob_core::domain::ids::{MessageId, RunId};
 
 /// Notes what is to go from a run's record when it is over.
-///
-/// # Errors
-/// When the database fails.
 pub async fn add(tx: &mut Tx, run: RunId, part: Part, message: Option<MessageId>) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO forgettings (run_id, part, message_id) VALUES ($1, $2, $3)
@@ -36,9 +33,6 @@ pub struct PutOff {
 }
 
 /// What was put off: of one run, or of all.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list(tx: &mut Tx, run: Option<RunId>) -> Result<Vec<PutOff>, StoreError> {
     let rows = sqlx::query_as!(
         PutOff,
@@ -53,9 +47,6 @@ pub async fn list(tx: &mut Tx, run: Option<RunId>) -> Result<Vec<PutOff>, StoreE
 }
 
 /// It is done.
-///
-/// # Errors
-/// When the database fails.
 pub async fn done(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM forgettings WHERE id = $1", id).execute(&mut *tx).await?;
     Ok(())

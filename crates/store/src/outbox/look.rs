@@ -9,9 +9,6 @@ use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::{Choice, Destination};
 
 /// The sessions with open chunks.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_open_sessions(tx: &mut Tx) -> Result<Vec<(SessionId, String)>, StoreError> {
     let rows = sqlx::query!(
         r#"SELECT DISTINCT session_id AS "session!: SessionId", channel FROM outbox
@@ -34,9 +31,6 @@ pub struct StateCount {
 }
 
 /// Counts what is not delivered: open chunks, and those given up since `since`.
-///
-/// # Errors
-/// When the database fails.
 pub async fn count(tx: &mut Tx, since: Timestamp) -> Result<Vec<StateCount>, StoreError> {
     let since = millis(since);
     let counts = sqlx::query_as!(
@@ -96,9 +90,6 @@ impl AskedRow {
 }
 
 /// The chunks in which a run put its questions, wherever; of one question, or of all (`None`).
-///
-/// # Errors
-/// When the database fails.
 pub async fn questions(tx: &mut Tx, run: RunId, number: Option<u32>) -> Result<Vec<AskedChunk>, StoreError> {
     let rows = sqlx::query_as!(
         AskedRow,
@@ -124,9 +115,6 @@ pub struct Open {
 }
 
 /// How much is not delivered yet.
-///
-/// # Errors
-/// When the database fails.
 pub async fn open(tx: &mut Tx) -> Result<Open, StoreError> {
     let open = sqlx::query_as!(
         Open,
@@ -139,9 +127,6 @@ pub async fn open(tx: &mut Tx) -> Result<Open, StoreError> {
 }
 
 /// Has the session anything open to be said?
-///
-/// # Errors
-/// When the database fails.
 pub async fn is_open(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
     let open = sqlx::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown'))

@@ -16,9 +16,6 @@ pub struct Due {
 }
 
 /// The sessions in which a run could be claimed now; with `owner`, also those that it counts as driving.
-///
-/// # Errors
-/// When the database fails.
 pub async fn list_due(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<Vec<Due>, StoreError> {
     let now = millis(now);
     let due = sqlx::query_as!(
@@ -52,9 +49,6 @@ pub struct StateCount {
 }
 
 /// Counts the open runs by state.
-///
-/// # Errors
-/// When the database fails.
 pub async fn count_open(tx: &mut Tx) -> Result<Vec<StateCount>, StoreError> {
     let counts = sqlx::query_as!(
         StateCount,
@@ -76,9 +70,6 @@ pub struct Queue {
 }
 
 /// Looks at what waits in all lanes.
-///
-/// # Errors
-/// When the database fails.
 pub async fn queue(tx: &mut Tx) -> Result<Queue, StoreError> {
     let queue = sqlx::query_as!(
         Queue,
@@ -106,9 +97,6 @@ pub struct RunRow {
 }
 
 /// One run.
-///
-/// # Errors
-/// When the database fails.
 pub async fn lookup(tx: &mut Tx, id: RunId) -> Result<Option<RunRow>, StoreError> {
     let run = sqlx::query_as!(
         RunRow,
@@ -131,9 +119,6 @@ pub struct Recent {
 }
 
 /// How a session's last runs went.
-///
-/// # Errors
-/// When the database fails.
 pub async fn recent(tx: &mut Tx, session: SessionId) -> Result<Recent, StoreError> {
     let rows = sqlx::query!(
         r#"SELECT r.state, (SELECT count(*) FROM tool_calls t WHERE t.run_id = r.id) AS "calls!: i64"
@@ -150,9 +135,6 @@ pub async fn recent(tx: &mut Tx, session: SessionId) -> Result<Recent, StoreErro
 }
 
 /// The run of a session that was the last to end, if it failed.
-///
-/// # Errors
-/// When the database fails.
 pub async fn failed_last(tx: &mut Tx, session: SessionId) -> Result<Option<RunId>, StoreError> {
     let last = sqlx::query!(
         r#"SELECT id AS "id!: RunId", state FROM runs
@@ -165,9 +147,6 @@ pub async fn failed_last(tx: &mut Tx, session: SessionId) -> Result<Option<RunId
 }
 
 /// Do these two runs belong to the same conversation and the same person?
-///
-/// # Errors
-/// When the database fails.
 pub async fn belong_together(tx: &mut Tx, one: RunId, other: RunId) -> Result<bool, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT a.id AS "id!: RunId" FROM runs a

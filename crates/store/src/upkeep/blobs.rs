@@ -1,9 +1,7 @@
 //! Large texts that no journal refers to any more.
 
-use async_trait::async_trait;
-
+use crate::Tx;
 use crate::error::StoreError;
-use crate::{Statement, Tx};
 
 /// Some texts, in the order of their hashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,78 +12,50 @@ pub struct Page {
     pub last: Option<String>,
 }
 
-/// Looks at the next texts.
-#[derive(Debug, Clone)]
-pub struct Look {
-    /// After this one.
-    pub after: String,
-    /// How many.
-    pub limit: i64,
-}
-
-#[async_trait]
-impl Statement for Look {
-    type Output = Page;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Page, StoreError> {
-        let hashes = sqlx::query_scalar!(
-            "SELECT hash FROM blobs WHERE hash > $1 ORDER BY hash LIMIT $2",
-            self.after,
-            self.limit
-        )
+/// The next texts after this one, and which of them nothing refers to.
+pub async fn look_through(tx: &mut Tx, after: &str, limit: i64) -> Result<Page, StoreError> {
+    let hashes = sqlx::query_scalar!("SELECT hash FROM blobs WHERE hash > $1 ORDER BY hash LIMIT $2", after, limit)
         .fetch_all(&mut *tx)
         .await?;
-        let list = encode(&hashes)?;
-        let loose = sqlx::query_scalar!(
-            r#"SELECT CAST(j.value AS TEXT) AS "hash!: String" FROM json_each($1) j WHERE NOT EXISTS (
-                 SELECT 1 FROM run_events
-                 WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.tail' END = j.value
-               ) AND NOT EXISTS (
-                 SELECT 1 FROM run_events
-                 WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.system' END = j.value
-               ) AND NOT EXISTS (
-                 SELECT 1 FROM run_events
-                 WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.tools' END = j.value
-               )"#,
-            list
-        )
-        .fetch_all(&mut *tx)
-        .await?;
-        Ok(Page { loose, last: hashes.last().cloned() })
-    }
+    let list = encode(&hashes)?;
+    let loose = sqlx::query_scalar!(
+        r#"SELECT CAST(j.value AS TEXT) AS "hash!: String" FROM json_each($1) j WHERE NOT EXISTS (
+             SELECT 1 FROM run_events
+             WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.tail' END = j.value
+           ) AND NOT EXISTS (
+             SELECT 1 FROM run_events
+             WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.system' END = j.value
+           ) AND NOT EXISTS (
+             SELECT 1 FROM run_events
+             WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.tools' END = j.value
+           )"#,
+        list
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(Page { loose, last: hashes.last().cloned() })
 }
 
 /// Deletes texts, unless something refers to them by now.
-#[derive(Debug, Clone)]
-pub struct Drop {
-    /// Which.
-    pub hashes: Vec<String>,
-}
-
-#[async_trait]
-impl Statement for Drop {
-    type Output = u64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
-        let list = encode(&self.hashes)?;
-        // The plus: a comparison as text could not go by the indexes, whose values have no type.
-        let gone = sqlx::query!(
-            "DELETE FROM blobs WHERE hash IN (SELECT value FROM json_each($1)) AND NOT EXISTS (
-               SELECT 1 FROM run_events
-               WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.tail' END = +blobs.hash
-             ) AND NOT EXISTS (
-               SELECT 1 FROM run_events
-               WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.system' END = +blobs.hash
-             ) AND NOT EXISTS (
-               SELECT 1 FROM run_events
-               WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.tools' END = +blobs.hash
-             )",
-            list
-        )
-        .execute(&mut *tx)
-        .await?;
-        Ok(gone.rows_affected())
-    }
+pub async fn drop_loose(tx: &mut Tx, hashes: &[String]) -> Result<u64, StoreError> {
+    let list = encode(hashes)?;
+    // The plus: a comparison as text could not go by the indexes, whose values have no type.
+    let gone = sqlx::query!(
+        "DELETE FROM blobs WHERE hash IN (SELECT value FROM json_each($1)) AND NOT EXISTS (
+           SELECT 1 FROM run_events
+           WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.tail' END = +blobs.hash
+         ) AND NOT EXISTS (
+           SELECT 1 FROM run_events
+           WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.system' END = +blobs.hash
+         ) AND NOT EXISTS (
+           SELECT 1 FROM run_events
+           WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.tools' END = +blobs.hash
+         )",
+        list
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(gone.rows_affected())
 }
 
 fn encode(hashes: &[String]) -> Result<String, StoreError> {

@@ -1,10 +1,9 @@
 //! The write-ahead log: folded into the file beside the writer, cut to nothing when all of it is.
 
-use async_trait::async_trait;
 use sqlx::{Row as _, SqliteConnection};
 
 use crate::error::StoreError;
-use crate::{BUSY_TIMEOUT, Statement, Tx};
+use crate::{BUSY_TIMEOUT, Tx};
 
 /// What became of the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,21 +33,13 @@ async fn checkpoint(connection: &mut SqliteConnection, how: &'static str) -> Res
     Ok(Folded { pages: row.try_get::<i64, _>(1)?.max(0), folded: row.try_get::<i64, _>(2)?.max(0) })
 }
 
-/// Cuts the log to nothing, unless somebody reads from it. For a log that is folded: then there is nothing to do but that.
-#[derive(Debug, Clone, Copy)]
-pub struct Cut;
-
-#[async_trait]
-impl Statement for Cut {
-    /// Whether it is cut.
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        // A reader is not waited for: those who commit would wait as well.
-        sqlx::raw_sql("PRAGMA busy_timeout = 0").execute(&mut *tx).await?;
-        let cut = checkpoint(tx, "PRAGMA wal_checkpoint(TRUNCATE)").await;
-        let patient = format!("PRAGMA busy_timeout = {}", BUSY_TIMEOUT.as_millis());
-        sqlx::raw_sql(sqlx::AssertSqlSafe(patient)).execute(&mut *tx).await?;
-        Ok(cut? == Folded::default())
-    }
+/// Cuts the log to nothing, unless somebody reads from it; gives whether it did. For a log that is folded: then there is
+/// nothing to do but that.
+pub async fn cut(tx: &mut Tx) -> Result<bool, StoreError> {
+    // A reader is not waited for: those who commit would wait as well.
+    sqlx::raw_sql("PRAGMA busy_timeout = 0").execute(&mut *tx).await?;
+    let cut = checkpoint(tx, "PRAGMA wal_checkpoint(TRUNCATE)").await;
+    let patient = format!("PRAGMA busy_timeout = {}", BUSY_TIMEOUT.as_millis());
+    sqlx::raw_sql(sqlx::AssertSqlSafe(patient)).execute(&mut *tx).await?;
+    Ok(cut? == Folded::default())
 }

@@ -2,11 +2,10 @@
 //!
 //! The newest row of a table stays in any case: its number would be given a second time.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Statement, Tx, millis};
+use crate::{Tx, millis};
 
 /// What can be old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,117 +39,89 @@ impl Kind {
     }
 }
 
-/// The lowest and the highest number that there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// Whose.
-    pub kind: Kind,
+/// The lowest and the highest number that there is; none: there are no rows.
+pub async fn bounds(tx: &mut Tx, kind: Kind) -> Result<Option<(i64, i64)>, StoreError> {
+    // Each of them alone is a step in an index; both in one query would be a walk through the table.
+    let (min, max) = match kind {
+        Kind::Outbox => (
+            sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM outbox"#).fetch_one(&mut *tx).await?,
+            sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM outbox"#).fetch_one(&mut *tx).await?,
+        ),
+        Kind::Claims => (
+            sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM inbound"#).fetch_one(&mut *tx).await?,
+            sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM inbound"#).fetch_one(&mut *tx).await?,
+        ),
+        Kind::Signals => (
+            sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM signals"#).fetch_one(&mut *tx).await?,
+            sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM signals"#).fetch_one(&mut *tx).await?,
+        ),
+        Kind::MemoryCalls => (
+            sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM memory_calls"#).fetch_one(&mut *tx).await?,
+            sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM memory_calls"#).fetch_one(&mut *tx).await?,
+        ),
+        Kind::ModelCalls => (
+            sqlx::query_scalar!(r#"SELECT min(run_id) AS "id: i64" FROM model_calls"#).fetch_one(&mut *tx).await?,
+            sqlx::query_scalar!(r#"SELECT max(run_id) AS "id: i64" FROM model_calls"#).fetch_one(&mut *tx).await?,
+        ),
+        Kind::Journals => (
+            sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM runs"#).fetch_one(&mut *tx).await?,
+            sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM runs"#).fetch_one(&mut *tx).await?,
+        ),
+    };
+    Ok(min.zip(max))
 }
 
-#[async_trait]
-impl Statement for Bounds {
-    /// None: there are no rows.
-    type Output = Option<(i64, i64)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        // Each of them alone is a step in an index; both in one query would be a walk through the table.
-        let (min, max) = match self.kind {
-            Kind::Outbox => (
-                sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM outbox"#).fetch_one(&mut *tx).await?,
-                sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM outbox"#).fetch_one(&mut *tx).await?,
-            ),
-            Kind::Claims => (
-                sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM inbound"#).fetch_one(&mut *tx).await?,
-                sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM inbound"#).fetch_one(&mut *tx).await?,
-            ),
-            Kind::Signals => (
-                sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM signals"#).fetch_one(&mut *tx).await?,
-                sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM signals"#).fetch_one(&mut *tx).await?,
-            ),
-            Kind::MemoryCalls => (
-                sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM memory_calls"#).fetch_one(&mut *tx).await?,
-                sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM memory_calls"#).fetch_one(&mut *tx).await?,
-            ),
-            Kind::ModelCalls => (
-                sqlx::query_scalar!(r#"SELECT min(run_id) AS "id: i64" FROM model_calls"#).fetch_one(&mut *tx).await?,
-                sqlx::query_scalar!(r#"SELECT max(run_id) AS "id: i64" FROM model_calls"#).fetch_one(&mut *tx).await?,
-            ),
-            Kind::Journals => (
-                sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM runs"#).fetch_one(&mut *tx).await?,
-                sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM runs"#).fetch_one(&mut *tx).await?,
-            ),
-        };
-        Ok(min.zip(max))
-    }
+/// The numbers of rows from before a time, after the first and through the second number; of model calls and journals, numbers of runs.
+pub async fn find_old(tx: &mut Tx, kind: Kind, window: (i64, i64), before: Timestamp) -> Result<Vec<i64>, StoreError> {
+    let ((after, through), before) = (window, millis(before));
+    let found = match kind {
+        Kind::Outbox => {
+            sqlx::query_scalar!(
+                r#"SELECT o.id AS "id!: i64" FROM outbox o
+                   WHERE o.id > $1 AND o.id <= $2 AND o.ended_at < $3 AND o.id < (SELECT max(id) FROM outbox)
+                     AND NOT EXISTS (SELECT 1 FROM held_letters h WHERE h.outbox_id = o.id AND h.state = 'held')
+                     AND (o.run_id IS NULL OR EXISTS (
+                       SELECT 1 FROM runs r WHERE r.id = o.run_id AND r.ended_at IS NOT NULL))"#,
+                after,
+                through,
+                before
+            )
+            .fetch_all(&mut *tx)
+            .await?
+        }
+        Kind::Claims => {
+            sqlx::query_scalar!(
+                r#"SELECT i.id AS "id!: i64" FROM inbound i
+                   WHERE i.id > $1 AND i.id <= $2 AND i.received_at < $3 AND i.id < (SELECT max(id) FROM inbound)
+                     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.inbound_id = i.id)
+                     AND NOT EXISTS (SELECT 1 FROM files f WHERE f.inbound_id = i.id)"#,
+                after,
+                through,
+                before
+            )
+            .fetch_all(&mut *tx)
+            .await?
+        }
+        Kind::Signals => {
+            sqlx::query_scalar!(
+                r#"SELECT s.id AS "id!: i64" FROM signals s
+                   WHERE s.id > $1 AND s.id <= $2 AND s.created_at < $3 AND s.id < (SELECT max(id) FROM signals)
+                     AND EXISTS (SELECT 1 FROM runs r WHERE r.id = s.run_id AND r.ended_at IS NOT NULL)"#,
+                after,
+                through,
+                before
+            )
+            .fetch_all(&mut *tx)
+            .await?
+        }
+        _ => calls(tx, kind, window, before).await?,
+    };
+    Ok(found)
 }
 
-/// Looks for what is old.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
-    /// Of what.
-    pub kind: Kind,
-    /// After this number, and through that one.
-    pub window: (i64, i64),
-    /// What is from before is old.
-    pub before: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Look {
-    /// Numbers of rows; of model calls and journals, of runs.
-    type Output = Vec<i64>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
-        let ((after, through), before) = (self.window, millis(self.before));
-        let found = match self.kind {
-            Kind::Outbox => {
-                sqlx::query_scalar!(
-                    r#"SELECT o.id AS "id!: i64" FROM outbox o
-                       WHERE o.id > $1 AND o.id <= $2 AND o.ended_at < $3 AND o.id < (SELECT max(id) FROM outbox)
-                         AND NOT EXISTS (SELECT 1 FROM held_letters h WHERE h.outbox_id = o.id AND h.state = 'held')
-                         AND (o.run_id IS NULL OR EXISTS (
-                           SELECT 1 FROM runs r WHERE r.id = o.run_id AND r.ended_at IS NOT NULL))"#,
-                    after,
-                    through,
-                    before
-                )
-                .fetch_all(&mut *tx)
-                .await?
-            }
-            Kind::Claims => {
-                sqlx::query_scalar!(
-                    r#"SELECT i.id AS "id!: i64" FROM inbound i
-                       WHERE i.id > $1 AND i.id <= $2 AND i.received_at < $3 AND i.id < (SELECT max(id) FROM inbound)
-                         AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.inbound_id = i.id)
-                         AND NOT EXISTS (SELECT 1 FROM files f WHERE f.inbound_id = i.id)"#,
-                    after,
-                    through,
-                    before
-                )
-                .fetch_all(&mut *tx)
-                .await?
-            }
-            Kind::Signals => {
-                sqlx::query_scalar!(
-                    r#"SELECT s.id AS "id!: i64" FROM signals s
-                       WHERE s.id > $1 AND s.id <= $2 AND s.created_at < $3 AND s.id < (SELECT max(id) FROM signals)
-                         AND EXISTS (SELECT 1 FROM runs r WHERE r.id = s.run_id AND r.ended_at IS NOT NULL)"#,
-                    after,
-                    through,
-                    before
-                )
-                .fetch_all(&mut *tx)
-                .await?
-            }
-            _ => calls(tx, self).await?,
-        };
-        Ok(found)
-    }
-}
-
-async fn calls(tx: &mut Tx, look: &Look) -> Result<Vec<i64>, StoreError> {
-    let ((after, through), before) = (look.window, millis(look.before));
-    let found = match look.kind {
+async fn calls(tx: &mut Tx, kind: Kind, window: (i64, i64), before: i64) -> Result<Vec<i64>, StoreError> {
+    let (after, through) = window;
+    let found = match kind {
         Kind::ModelCalls => {
             sqlx::query_scalar!(
                 r#"SELECT DISTINCT c.run_id AS "id!: i64" FROM model_calls c
@@ -175,14 +146,13 @@ async fn calls(tx: &mut Tx, look: &Look) -> Result<Vec<i64>, StoreError> {
             .fetch_all(&mut *tx)
             .await?
         }
-        _ => journals(tx, look).await?,
+        _ => journals(tx, window, before).await?,
     };
     Ok(found)
 }
 
 /// Nothing is to be said for them any more, nobody they work for is at work, and nothing of them waits to be forgotten.
-async fn journals(tx: &mut Tx, look: &Look) -> Result<Vec<i64>, StoreError> {
-    let ((after, through), before) = (look.window, millis(look.before));
+async fn journals(tx: &mut Tx, (after, through): (i64, i64), before: i64) -> Result<Vec<i64>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT r.id AS "id!: i64" FROM runs r
            WHERE r.id > $1 AND r.id <= $2 AND r.ended_at < $3
@@ -201,61 +171,46 @@ async fn journals(tx: &mut Tx, look: &Look) -> Result<Vec<i64>, StoreError> {
     Ok(found)
 }
 
-/// Deletes rows that were found. What was old stays old: it is not looked at again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drop {
-    /// Of what; not of journals, which are let go.
-    pub kind: Kind,
-    /// Which.
-    pub ids: Vec<i64>,
-    /// As they were looked for.
-    pub before: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Drop {
-    type Output = u64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
-        let ids = serde_json::to_string(&self.ids).map_err(|error| StoreError::Database(error.to_string()))?;
-        let before = millis(self.before);
-        let gone = match self.kind {
-            // One that was let out meanwhile by an owner is not over any more.
-            Kind::Outbox => {
-                sqlx::query!(
-                    "DELETE FROM outbox WHERE id IN (SELECT value FROM json_each($1)) AND ended_at < $2",
-                    ids,
-                    before
-                )
+/// Deletes rows that were found; not of journals, which are let go. What was old stays old: it is not looked at again.
+pub async fn drop_old(tx: &mut Tx, kind: Kind, ids: &[i64], before: Timestamp) -> Result<u64, StoreError> {
+    let ids = serde_json::to_string(ids).map_err(|error| StoreError::Database(error.to_string()))?;
+    let before = millis(before);
+    let gone = match kind {
+        // One that was let out meanwhile by an owner is not over any more.
+        Kind::Outbox => {
+            sqlx::query!(
+                "DELETE FROM outbox WHERE id IN (SELECT value FROM json_each($1)) AND ended_at < $2",
+                ids,
+                before
+            )
+            .execute(&mut *tx)
+            .await?
+        }
+        Kind::Claims => {
+            sqlx::query!("DELETE FROM inbound WHERE id IN (SELECT value FROM json_each($1))", ids)
                 .execute(&mut *tx)
                 .await?
-            }
-            Kind::Claims => {
-                sqlx::query!("DELETE FROM inbound WHERE id IN (SELECT value FROM json_each($1))", ids)
-                    .execute(&mut *tx)
-                    .await?
-            }
-            Kind::Signals => {
-                sqlx::query!("DELETE FROM signals WHERE id IN (SELECT value FROM json_each($1))", ids)
-                    .execute(&mut *tx)
-                    .await?
-            }
-            Kind::ModelCalls => {
-                sqlx::query!(
-                    "DELETE FROM model_calls WHERE run_id IN (SELECT value FROM json_each($1)) AND +asked_at < $2",
-                    ids,
-                    before
-                )
+        }
+        Kind::Signals => {
+            sqlx::query!("DELETE FROM signals WHERE id IN (SELECT value FROM json_each($1))", ids)
                 .execute(&mut *tx)
                 .await?
-            }
-            Kind::MemoryCalls => {
-                sqlx::query!("DELETE FROM memory_calls WHERE id IN (SELECT value FROM json_each($1))", ids)
-                    .execute(&mut *tx)
-                    .await?
-            }
-            Kind::Journals => return Ok(0),
-        };
-        Ok(gone.rows_affected())
-    }
+        }
+        Kind::ModelCalls => {
+            sqlx::query!(
+                "DELETE FROM model_calls WHERE run_id IN (SELECT value FROM json_each($1)) AND +asked_at < $2",
+                ids,
+                before
+            )
+            .execute(&mut *tx)
+            .await?
+        }
+        Kind::MemoryCalls => {
+            sqlx::query!("DELETE FROM memory_calls WHERE id IN (SELECT value FROM json_each($1))", ids)
+                .execute(&mut *tx)
+                .await?
+        }
+        Kind::Journals => return Ok(0),
+    };
+    Ok(gone.rows_affected())
 }

@@ -1,9 +1,7 @@
 //! Recorded files, for the people of their conversation alone.
 
 use std::path::PathBuf;
-
-use async_trait::async_trait;
-use jiff::Timestamp;
+use std::sync::Arc;
 
 use crate::Invocation;
 use crate::files::room::RoomError;
@@ -12,10 +10,10 @@ use hob_core::domain::ids::FileId;
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Source;
 use hob_core::policy::memory::Place;
-use hob_store::contents::{Contents, Kept};
+use hob_store::contents::Contents;
 use hob_store::error::StoreError;
 use hob_store::files::{self, FileRecord, NewFile};
-use hob_store::{Statement, Store, Tx};
+use hob_store::{Store, Tx};
 
 /// The most characters of a file's name.
 const NAME_CHARS_MAX: usize = 120;
@@ -27,50 +25,6 @@ pub struct Records {
     pub store: Store,
     /// The contents.
     pub contents: Contents,
-}
-
-struct Find(FileId);
-
-#[async_trait]
-impl Statement for Find {
-    type Output = Option<FileRecord>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<FileRecord>, StoreError> {
-        files::find(tx, self.0).await
-    }
-}
-
-/// Records what is about to go out, once for each call.
-struct Snapshot {
-    key: String,
-    invocation: Invocation,
-    name: String,
-    mime: &'static str,
-    kept: Kept,
-    origin: Source,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Snapshot {
-    type Output = FileId;
-
-    async fn run(&self, tx: &mut Tx) -> Result<FileId, StoreError> {
-        let (place, user) = (self.invocation.place, self.invocation.principal.user);
-        let new = NewFile {
-            key: &self.key,
-            session: place.session,
-            user,
-            scope: scope_at(place, user),
-            inbound: None,
-            name: &self.name,
-            mime: self.mime,
-            bytes: self.kept.bytes,
-            hash: &self.kept.hash,
-            origin: &self.origin,
-        };
-        files::add(tx, &new, self.now).await
-    }
 }
 
 /// A file as it was recorded.
@@ -111,7 +65,7 @@ impl Records {
     /// # Errors
     /// When there is none; whether another conversation has one is theirs alone to know.
     pub async fn find(&self, place: Place, id: FileId) -> Result<(FileRecord, PathBuf), RoomError> {
-        let found = self.store.read(Find(id)).await.map_err(|error| failed(&error))?;
+        let found = self.store.read(async |tx| files::find(tx, id).await).await.map_err(|error| failed(&error))?;
         let record = found.filter(|record| record.session == place.session);
         let record =
             record.ok_or_else(|| RoomError::Content(format!("There is no file {id} in this conversation.")))?;
@@ -157,9 +111,25 @@ impl Records {
         let kept = self.contents.keep(bytes).await;
         let kept = kept.map_err(|error| RoomError::Failed { path: name.to_owned(), why: error.to_string() })?;
         let (hash, bytes) = (kept.hash.clone(), kept.bytes);
-        let (name, now) = (name.to_owned(), invocation.now);
-        let snapshot = Snapshot { key, invocation: invocation.clone(), name, mime, kept, origin, now };
-        let id = self.store.write(snapshot).await.map_err(|error| failed(&error))?;
+        let (place, user, now) = (invocation.place, invocation.principal.user, invocation.now);
+        // The content is held until the record is there, even if nobody waits for it any more.
+        let (name, kept) = (name.to_owned(), Arc::new(kept));
+        let record = async move |tx: &mut Tx| {
+            let new = NewFile {
+                key: &key,
+                session: place.session,
+                user,
+                scope: scope_at(place, user),
+                inbound: None,
+                name: &name,
+                mime,
+                bytes: kept.bytes,
+                hash: &kept.hash,
+                origin: &origin,
+            };
+            files::add(tx, &new, now).await
+        };
+        let id = self.store.write(record).await.map_err(|error| failed(&error))?;
         Ok(Recorded { id, hash, bytes, mime })
     }
 }

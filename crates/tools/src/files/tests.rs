@@ -25,6 +25,8 @@ use crate::files::{Stop, from_file};
 use crate::workspace::Workspace;
 use crate::{Invocation, Outcome, Tool};
 use hob_core::domain::tools::{Grade, Risk};
+use hob_store::Tx;
+use hob_store::error::StoreError;
 
 const SECRET: &str = "THE SECRET OUTSIDE";
 
@@ -343,7 +345,7 @@ async fn n8_a_record_is_for_the_people_of_its_conversation() {
     use hob_store::{Pace, Store};
     let home = Home::new();
     let store = Store::open(&home.path("data/test.db"), Pace::Threaded).await.unwrap();
-    store.write(People).await.unwrap();
+    store.write(people).await.unwrap();
     let records = Records { store, contents: Contents::of(Path::new(&home.path("data"))) };
     let mine = Invocation::trial(json!({}));
     let origin = Source::new(Origin::File, "x");
@@ -362,21 +364,14 @@ async fn n8_a_record_is_for_the_people_of_its_conversation() {
 }
 
 /// The person and the conversation of a trial.
-struct People;
-
-#[async_trait::async_trait]
-impl hob_store::Statement for People {
-    type Output = ();
-
-    async fn run(&self, tx: &mut hob_store::Tx) -> Result<(), hob_store::error::StoreError> {
-        sqlx::query("INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0)")
-            .execute(&mut *tx)
-            .await?;
-        sqlx::query("INSERT INTO sessions (id, key, channel, created_at) VALUES (7, '7', 'telegram', 0)")
-            .execute(&mut *tx)
-            .await?;
-        Ok(())
-    }
+async fn people(tx: &mut Tx) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0)")
+        .execute(&mut *tx)
+        .await?;
+    sqlx::query("INSERT INTO sessions (id, key, channel, created_at) VALUES (7, '7', 'telegram', 0)")
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
 }
 
 #[tokio::test]

@@ -18,26 +18,19 @@ use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::memory::Place;
 use hob_memory::recall::Memory;
 use hob_store::error::StoreError;
-use hob_store::{Pace, Statement, Store, Tx};
+use hob_store::{Pace, Store, Tx};
 
-struct Users;
-
-#[async_trait::async_trait]
-impl Statement for Users {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        for row in [
-            "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0), (2, 'Bo', 'user', 0)",
-            "INSERT INTO sessions (id, key, channel, created_at) VALUES (1, 'terminal:1', 'terminal', 0)",
-            "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance,
-               disposition, sent_at, received_at) VALUES (1, 1, 1, 'terminal', 'local', '1', '1', 'hi', 0, 'run', 0, 0)",
-            "INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (1, 1, 1, 1, 'running', 0)",
-        ] {
-            sqlx::query(row).execute(&mut *tx).await?;
-        }
-        Ok(())
+async fn users(tx: &mut Tx) -> Result<(), StoreError> {
+    for row in [
+        "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0), (2, 'Bo', 'user', 0)",
+        "INSERT INTO sessions (id, key, channel, created_at) VALUES (1, 'terminal:1', 'terminal', 0)",
+        "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance,
+           disposition, sent_at, received_at) VALUES (1, 1, 1, 'terminal', 'local', '1', '1', 'hi', 0, 'run', 0, 0)",
+        "INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (1, 1, 1, 1, 'running', 0)",
+    ] {
+        sqlx::query(row).execute(&mut *tx).await?;
     }
+    Ok(())
 }
 
 struct Home {
@@ -62,7 +55,7 @@ impl Home {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        store.write(Users).await.unwrap();
+        store.write(users).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let tools = Registry::default()
             .with(Arc::new(RememberFact::new(store.clone(), TimeZone::UTC)))

@@ -1,6 +1,5 @@
 //! What is done with schedules, each as one piece of work on the database.
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::schedule::shown;
@@ -11,7 +10,7 @@ use hob_core::domain::principal::{Principal, Role};
 use hob_store::error::StoreError;
 use hob_store::occurrences::OccurrenceRow;
 use hob_store::schedules::{NewSchedule, ScheduleRow};
-use hob_store::{Statement, Tx, occurrences, schedules, users};
+use hob_store::{Tx, occurrences, schedules, users};
 
 /// The most schedules of one person that are not over.
 pub const SCHEDULES_MAX: i64 = 200;
@@ -68,113 +67,72 @@ pub enum Changed {
 }
 
 /// Makes one.
-#[derive(Debug, Clone)]
-pub struct Make {
-    /// It.
-    pub new: NewSchedule,
-    /// Now.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Make {
-    type Output = Changed;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Changed, StoreError> {
-        let known = match &self.new.call {
-            Some((run, call)) => schedules::find_by_call(tx, *run, call).await?,
-            None => None,
-        };
-        if known.is_none() && schedules::count(tx, self.new.user).await? >= SCHEDULES_MAX {
-            return Ok(Changed::TooMany);
-        }
-        let id = schedules::add(tx, &self.new, self.now).await?;
-        let row = schedules::lookup(tx, id).await?;
-        Ok(row.map_or(Changed::Unknown, |row| Changed::Done(Box::new(row), Vec::new())))
+pub async fn make(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<Changed, StoreError> {
+    let known = match &new.call {
+        Some((run, call)) => schedules::find_by_call(tx, *run, call).await?,
+        None => None,
+    };
+    if known.is_none() && schedules::count(tx, new.user).await? >= SCHEDULES_MAX {
+        return Ok(Changed::TooMany);
     }
+    let id = schedules::add(tx, new, now).await?;
+    let row = schedules::lookup(tx, id).await?;
+    Ok(row.map_or(Changed::Unknown, |row| Changed::Done(Box::new(row), Vec::new())))
 }
 
-/// Lists those that somebody may see.
-#[derive(Debug, Clone)]
-pub struct List {
-    /// Who looks.
-    pub viewer: Viewer,
-    /// Now.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for List {
-    /// The list, and what those had read in whose runs its tasks were written (row N6).
-    type Output = (String, Taint);
-
-    async fn run(&self, tx: &mut Tx) -> Result<(String, Taint), StoreError> {
-        let own = (self.viewer.principal.role < Role::Admin).then_some(self.viewer.principal.user);
-        let (mut cards, mut taint) = (Vec::new(), Taint::default());
-        for row in schedules::list(tx, own, LISTED_MAX).await? {
-            if self.viewer.sees(&row) {
-                taint.join(&Taint::of_stored(Some(&row.taint)));
-                let history = occurrences::history(tx, row.id, HISTORY).await?;
-                let whose = if row.user == self.viewer.principal.user {
-                    String::new()
-                } else {
-                    format!("\n   for: {}", row.user_name)
-                };
-                cards.push(format!("{}{whose}", shown::card(&row, &history, self.now)));
-            }
+/// Lists those that somebody may see, and tells what those had read in whose runs its tasks were written (row N6).
+pub async fn list(tx: &mut Tx, viewer: &Viewer, now: Timestamp) -> Result<(String, Taint), StoreError> {
+    let own = (viewer.principal.role < Role::Admin).then_some(viewer.principal.user);
+    let (mut cards, mut taint) = (Vec::new(), Taint::default());
+    for row in schedules::list(tx, own, LISTED_MAX).await? {
+        if viewer.sees(&row) {
+            taint.join(&Taint::of_stored(Some(&row.taint)));
+            let history = occurrences::history(tx, row.id, HISTORY).await?;
+            let whose =
+                if row.user == viewer.principal.user { String::new() } else { format!("\n   for: {}", row.user_name) };
+            cards.push(format!("{}{whose}", shown::card(&row, &history, now)));
         }
-        Ok((if cards.is_empty() { "Nothing is scheduled.".to_owned() } else { cards.join("\n") }, taint))
     }
+    Ok((if cards.is_empty() { "Nothing is scheduled.".to_owned() } else { cards.join("\n") }, taint))
 }
 
 /// Changes one.
-#[derive(Debug, Clone)]
-pub struct Alter {
-    /// Who wants it.
-    pub viewer: Viewer,
-    /// Which.
-    pub id: ScheduleId,
-    /// What.
-    pub change: Change,
-    /// Now.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Alter {
-    type Output = Changed;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Changed, StoreError> {
-        let (id, now) = (self.id, self.now);
-        let row = schedules::lookup(tx, id).await?.filter(|row| row.state != "removed" && self.viewer.sees(row));
-        let Some(row) = row else { return Ok(Changed::Unknown) };
-        let role = users::role(tx, row.user).await?.unwrap_or(Role::Guest);
-        if !self.viewer.principal.may_act_for(row.user, role) {
-            return Ok(Changed::NotTheirs);
-        }
-        match (self.change, row.state.as_str()) {
-            (Change::Pause, "active") => schedules::pause(tx, id, "asked", false).await?,
-            (Change::Resume, "paused") => {
-                let next = shown::timing(&row).and_then(|(rule, zone)| rule.next(&zone, now));
-                let Some(next) = next else { return Ok(Changed::Over) };
-                schedules::resume(tx, id, next).await?;
-            }
-            (Change::Remove, _) => {
-                if let Some(name) = row.name {
-                    return Ok(Changed::InConfig(name));
-                }
-                schedules::remove(tx, id).await?;
-                return Ok(Changed::Done(Box::new(row), Vec::new()));
-            }
-            // One wish is one run, however often it is told.
-            (Change::RunNow, _) if row.asked_at.is_none() => schedules::set_asked(tx, id, Some(now)).await?,
-            (Change::Resume, "done") => return Ok(Changed::Over),
-            (Change::RunNow | Change::Pause | Change::Resume, _) => {}
-        }
-        let history = occurrences::history(tx, id, HISTORY).await?;
-        let row = schedules::lookup(tx, id).await?;
-        Ok(row.map_or(Changed::Unknown, |row| Changed::Done(Box::new(row), history)))
+pub async fn alter(
+    tx: &mut Tx,
+    viewer: &Viewer,
+    id: ScheduleId,
+    change: Change,
+    now: Timestamp,
+) -> Result<Changed, StoreError> {
+    let (id, now) = (id, now);
+    let row = schedules::lookup(tx, id).await?.filter(|row| row.state != "removed" && viewer.sees(row));
+    let Some(row) = row else { return Ok(Changed::Unknown) };
+    let role = users::role(tx, row.user).await?.unwrap_or(Role::Guest);
+    if !viewer.principal.may_act_for(row.user, role) {
+        return Ok(Changed::NotTheirs);
     }
+    match (change, row.state.as_str()) {
+        (Change::Pause, "active") => schedules::pause(tx, id, "asked", false).await?,
+        (Change::Resume, "paused") => {
+            let next = shown::timing(&row).and_then(|(rule, zone)| rule.next(&zone, now));
+            let Some(next) = next else { return Ok(Changed::Over) };
+            schedules::resume(tx, id, next).await?;
+        }
+        (Change::Remove, _) => {
+            if let Some(name) = row.name {
+                return Ok(Changed::InConfig(name));
+            }
+            schedules::remove(tx, id).await?;
+            return Ok(Changed::Done(Box::new(row), Vec::new()));
+        }
+        // One wish is one run, however often it is told.
+        (Change::RunNow, _) if row.asked_at.is_none() => schedules::set_asked(tx, id, Some(now)).await?,
+        (Change::Resume, "done") => return Ok(Changed::Over),
+        (Change::RunNow | Change::Pause | Change::Resume, _) => {}
+    }
+    let history = occurrences::history(tx, id, HISTORY).await?;
+    let row = schedules::lookup(tx, id).await?;
+    Ok(row.map_or(Changed::Unknown, |row| Changed::Done(Box::new(row), history)))
 }
 
 impl Changed {

@@ -12,15 +12,16 @@ use tokio::sync::Notify;
 
 use crate::keeping::remembered;
 use crate::registry::{parse, spec_of};
-use crate::schedule::change::{Alter, Change, Changed, List, Make, Viewer};
+use crate::schedule::change::{Change, Changed, Viewer};
 use crate::schedule::made::{Maker, Wish};
 use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
+use hob_store::Store;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Store};
+use hob_store::unit::UnitOfWork;
 
 pub mod change;
 pub mod made;
@@ -82,7 +83,8 @@ impl ScheduleTool {
         let (change, did) = match fields.action {
             Action::Create => return self.create(invocation, fields).await.map(Outcome::Text),
             Action::List => {
-                let (text, taint) = self.store.read(List { viewer, now }).await.map_err(failed)?;
+                let (text, taint) =
+                    self.store.read(async |tx| change::list(tx, &viewer, now).await).await.map_err(failed)?;
                 return Ok(remembered(text, [taint]));
             }
             Action::Pause => (Change::Pause, "Paused"),
@@ -97,7 +99,8 @@ impl ScheduleTool {
         let Some(id) = fields.id else {
             return Err(Outcome::Error("This action needs `id`: list the schedules to see it.".to_owned()));
         };
-        let changed = self.write(Alter { viewer, id: ScheduleId(id), change, now }).await?;
+        let id = ScheduleId(id);
+        let changed = self.write(async move |tx| change::alter(tx, &viewer, id, change, now).await).await?;
         // Done twice, the second time finds nothing: that is what was wanted.
         if change == Change::Remove && changed == Changed::Unknown && invocation.attempt > 1 {
             return Ok(Outcome::Text("Deleted.".to_owned()));
@@ -112,8 +115,8 @@ impl ScheduleTool {
         Ok(remembered(text, [taint]))
     }
 
-    async fn write<S: Statement<Output = Changed>>(&self, statement: S) -> Result<Changed, Outcome> {
-        let changed = self.store.write(statement).await.map_err(failed)?;
+    async fn write(&self, unit: impl UnitOfWork<Changed> + 'static) -> Result<Changed, Outcome> {
+        let changed = self.store.write(unit).await.map_err(failed)?;
         self.alarm.notify_one();
         Ok(changed)
     }
@@ -127,7 +130,7 @@ impl ScheduleTool {
         };
         let (wish, now) = (Wish { when: fields.when, task: fields.task, zone: fields.zone }, invocation.now);
         let new = wish.shape(maker, (&self.zone, now)).map_err(|error| Outcome::Error(error.to_string()))?;
-        let made = self.write(Make { new, now }).await?;
+        let made = self.write(async move |tx| change::make(tx, &new, now).await).await?;
         made.told("Stored as", now).map_err(Outcome::Error)
     }
 }

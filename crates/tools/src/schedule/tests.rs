@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -16,37 +15,19 @@ use hob_core::domain::origin::{Origin, Source, Taint};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::Risk;
 use hob_store::error::StoreError;
-use hob_store::{Pace, Statement, Store, Tx};
+use hob_store::{Pace, Store, Tx};
 
-struct Rows;
-
-#[async_trait]
-impl Statement for Rows {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        for row in [
-            "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0), (2, 'Bo', 'user', 0)",
-            "INSERT INTO sessions (id, key, channel, created_at) VALUES (7, '7', 'telegram', 0)",
-            "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance,
-               disposition, sent_at, received_at) VALUES (1, 7, 1, 'telegram', 'default', '7', '1', 'hi', 0, 'run', 0, 0)",
-            "INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (12, 7, 1, 1, 'running', 0)",
-        ] {
-            sqlx::query(row).execute(&mut *tx).await?;
-        }
-        Ok(())
+async fn rows(tx: &mut Tx) -> Result<(), StoreError> {
+    for row in [
+        "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0), (2, 'Bo', 'user', 0)",
+        "INSERT INTO sessions (id, key, channel, created_at) VALUES (7, '7', 'telegram', 0)",
+        "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance,
+           disposition, sent_at, received_at) VALUES (1, 7, 1, 'telegram', 'default', '7', '1', 'hi', 0, 'run', 0, 0)",
+        "INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (12, 7, 1, 1, 'running', 0)",
+    ] {
+        sqlx::query(row).execute(&mut *tx).await?;
     }
-}
-
-struct Taints;
-
-#[async_trait]
-impl Statement for Taints {
-    type Output = Vec<String>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
-        Ok(sqlx::query_scalar("SELECT taint FROM schedules ORDER BY id").fetch_all(&mut *tx).await?)
-    }
+    Ok(())
 }
 
 struct Home {
@@ -60,7 +41,7 @@ impl Home {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        store.write(Rows).await.unwrap();
+        store.write(rows).await.unwrap();
         let (alarm, zone) = (Arc::new(Notify::new()), TimeZone::get("Europe/Berlin").unwrap());
         let tools = Registry::default().with(Arc::new(ScheduleTool::new(store.clone(), zone, Arc::clone(&alarm))));
         Self { _dir: dir, store, tools, alarm }
@@ -174,7 +155,13 @@ async fn n6_what_its_run_had_read_goes_along() {
     let home = Home::new().await;
     let taint = Taint::from_iter([Source::new(Origin::Web, "https://a.example")]);
     home.call(Invocation { taint: taint.clone(), ..nth(0, create("in 2h", "x")) }).await.unwrap();
-    let stored = home.store.read(Taints).await.unwrap();
+    let stored = home
+        .store
+        .read(async |tx| {
+            Ok(sqlx::query_scalar::<_, String>("SELECT taint FROM schedules ORDER BY id").fetch_all(&mut *tx).await?)
+        })
+        .await
+        .unwrap();
     assert_eq!(serde_json::from_str::<Taint>(&stored[0]).unwrap(), taint);
     let tool = home.tools.get("schedule").unwrap();
     let assessed = async |arguments| tool.assess(&nth(0, arguments), &|_| false).await.risk;

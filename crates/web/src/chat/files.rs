@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -14,9 +13,7 @@ use crate::door::visitor::Visitor;
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
 use hob_core::policy::invisible::is_invisible;
-use hob_store::error::StoreError;
-use hob_store::web_chat::{self, Kept};
-use hob_store::{Statement, Tx};
+use hob_store::web_chat;
 
 /// What a browser is told of anything that is no picture: to make nothing of it.
 const OPAQUE: &str = "application/octet-stream";
@@ -28,25 +25,15 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
     OpenApiRouter::new().routes(routes!(file))
 }
 
-/// Finds a file that the page may show.
-struct Find(i64);
-
-#[async_trait]
-impl Statement for Find {
-    type Output = Option<Kept>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Kept>, StoreError> {
-        web_chat::file(tx, self.0).await
-    }
-}
-
 /// A file that somebody sent in a conversation of the page, or that Hob sent there. It is to be saved, not to be opened.
 #[utoipa::path(get, path = "/api/files/{id}", tag = "chat", params(("id" = i64, Path,)),
     responses((status = 200, content_type = "*/*", description = "What is in it; of a picture, as that"),
         (status = 401, body = Problem), (status = 404, body = Problem)))]
 async fn file(State(served): State<Arc<Served>>, _visitor: Visitor, Path(id): Path<i64>) -> Result<Response, Refused> {
     let gone = Refused::NotFound("file (any more)");
-    let Some(kept) = served.router.store.read(Find(id)).await? else { return Err(gone) };
+    let Some(kept) = served.router.store.read(async |tx| web_chat::file(tx, id).await).await? else {
+        return Err(gone);
+    };
     let bytes = u64::try_from(kept.bytes).unwrap_or(0);
     let content = match served.router.delivery.content(&kept.hash, bytes).await {
         Ok(content) => content,

@@ -11,13 +11,14 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::chat::hand_in::FILES_MAX;
-use crate::chat::timeline::{ListChats, Look, Mark, PAGE, Part, Timeline};
+use crate::chat::timeline::{Look, Mark, PAGE, Part, Timeline};
 use crate::chat::{files, shelf, stream};
 use crate::door::visitor::{Owner, Visitor};
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
 use hob_core::domain::channel::Accepted;
 use hob_core::domain::inbound::Happening;
+use hob_store::web_chat;
 
 /// Why a message is left as it is.
 const TOO_LATE: &str = "It is at work already, or the new words are none or too many: it stays as it is.";
@@ -78,10 +79,11 @@ async fn chats(
     if words.as_ref().is_some_and(|words| words.chars().count() > TITLE_CHARS_MAX) {
         return Err(Refused::Bad(format!("at most {TITLE_CHARS_MAX} characters are looked for")));
     }
-    let all = served.router.store.read(ListChats { before: from.before.unwrap_or(i64::MAX), words }).await?;
+    let wanted = web_chat::Wanted { before: from.before.unwrap_or(i64::MAX), words: words.as_deref(), limit: PAGE };
+    let all = served.router.store.read(async |tx| web_chat::chats(tx, wanted).await).await?;
     let full = i64::try_from(all.len()).is_ok_and(|count| count >= PAGE);
     let next = all.last().filter(|_| full).map(|last| last.session.0);
-    let entry = |chat: hob_store::web_chat::Chat| ChatEntry {
+    let entry = |chat: web_chat::Chat| ChatEntry {
         id: chat.key.strip_prefix("web:").unwrap_or(&chat.key).to_owned(),
         title: chat.title.unwrap_or_else(|| first_words(&chat.began_with.unwrap_or_default())),
         at: chat.at,
@@ -118,7 +120,7 @@ async fn timeline(
         }
         None => Part::Newest,
     };
-    Ok(Json(served.router.store.look(Look { chat, part }).await?))
+    Ok(Json(served.router.store.look(async |tx| Look { chat, part }.read(tx).await).await?))
 }
 
 /// What became of something that was sent.

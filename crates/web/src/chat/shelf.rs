@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -18,7 +17,7 @@ use crate::served::Served;
 use hob_core::domain::ids::SessionId;
 use hob_store::error::StoreError;
 use hob_store::web_chat::{self, Place};
-use hob_store::{Statement, Tx, sessions};
+use hob_store::{Tx, sessions};
 
 /// Why a conversation is not deleted now.
 const AT_WORK: &str = "Something in it is at work or waits its turn: stop it, then delete the conversation.";
@@ -29,61 +28,29 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
 }
 
 /// Finds a conversation, and whether something in it is not over.
-struct Find {
-    chat: String,
-}
-
-#[async_trait]
-impl Statement for Find {
-    type Output = Option<(Place, bool)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let Some(place) = web_chat::place(tx, &conversation(&self.chat).session_key().0).await? else {
-            return Ok(None);
-        };
-        let is_open = !web_chat::open(tx, place.session).await?.is_empty();
-        Ok(Some((place, is_open)))
-    }
-}
-
-/// Gives a conversation a name, or takes it away.
-struct Rename {
-    session: SessionId,
-    title: Option<String>,
-}
-
-#[async_trait]
-impl Statement for Rename {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        web_chat::rename(tx, self.session, self.title.as_deref()).await
-    }
+async fn find(tx: &mut Tx, chat: &str) -> Result<Option<(Place, bool)>, StoreError> {
+    let Some(place) = web_chat::place(tx, &conversation(chat).session_key().0).await? else {
+        return Ok(None);
+    };
+    let is_open = !web_chat::open(tx, place.session).await?.is_empty();
+    Ok(Some((place, is_open)))
 }
 
 /// The last step of a deletion: nothing of it is shown any more, and what is said there next begins afresh. False: somebody has
 /// said something meanwhile.
-struct Close {
-    session: SessionId,
-}
-
-#[async_trait]
-impl Statement for Close {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        if !web_chat::open(tx, self.session).await?.is_empty() {
-            return Ok(false);
-        }
-        web_chat::close(tx, self.session).await?;
-        sessions::start_afresh(tx, self.session).await?;
-        Ok(true)
+async fn close(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+    if !web_chat::open(tx, session).await?.is_empty() {
+        return Ok(false);
     }
+    web_chat::close(tx, session).await?;
+    sessions::start_afresh(tx, session).await?;
+    Ok(true)
 }
 
 impl Served {
     async fn place(&self, chat: String) -> Result<(Place, bool), Refused> {
-        let found = self.router.store.read(Find { chat: named(chat)? }).await?;
+        let chat = named(chat)?;
+        let found = self.router.store.read(async |tx| find(tx, &chat).await).await?;
         found.ok_or(Refused::NotFound("conversation"))
     }
 }
@@ -110,7 +77,8 @@ async fn rename(
         return Err(Refused::Bad(format!("a name has at most {TITLE_CHARS_MAX} characters")));
     }
     let (place, _) = served.place(chat).await?;
-    served.router.store.write(Rename { session: place.session, title }).await?;
+    let session = place.session;
+    served.router.store.write(async move |tx| web_chat::rename(tx, session, title.as_deref()).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -135,7 +103,8 @@ async fn delete(
         return Err(at_work());
     }
     let later = served.router.forget_talk(place.session).await?;
-    if !served.router.store.write(Close { session: place.session }).await? {
+    let session = place.session;
+    if !served.router.store.write(async move |tx| close(tx, session).await).await? {
         return Err(at_work());
     }
     served.page.changed(&chat);

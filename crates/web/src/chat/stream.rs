@@ -99,7 +99,7 @@ impl Watching {
             }
             let scene = self.scene.look();
             let look = Look { chat: self.chat.clone(), part: Part::After(self.mark) };
-            let mut events = match self.served.router.store.look(look).await {
+            let mut events = match self.served.router.store.look(async |tx| look.read(tx).await).await {
                 Ok(timeline) => self.said(timeline),
                 Err(error) => {
                     tracing::warn!(%error, "a conversation cannot be read for the page");
@@ -177,6 +177,10 @@ fn event(name: &str, what: &impl Serialize) -> Option<Event> {
 pub(super) async fn begin(router: &Router, chat: &str, said: Option<&str>) -> Result<Mark, StoreError> {
     match said.and_then(Mark::parse) {
         Some(mark) => Ok(mark),
-        None => Ok(router.store.look(Look { chat: chat.to_owned(), part: Part::Newest }).await?.upto),
+        None => Ok(router
+            .store
+            .look(async |tx| Look { chat: chat.to_owned(), part: Part::Newest }.read(tx).await)
+            .await?
+            .upto),
     }
 }

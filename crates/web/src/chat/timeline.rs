@@ -1,14 +1,13 @@
 //! What was said in a conversation, in order: from two tables that each only grow.
 
-use async_trait::async_trait;
 use serde::Serialize;
 
 use crate::chat::channel::conversation;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::outgoing::Choice;
+use hob_store::Tx;
 use hob_store::error::StoreError;
-use hob_store::web_chat::{self, Answered, Attached, Between, Chat, Open, Place, Said, Wanted};
-use hob_store::{Statement, Tx};
+use hob_store::web_chat::{self, Answered, Attached, Between, Open, Place, Said};
 
 /// So many messages are shown at once.
 pub const PAGE: i64 = 50;
@@ -185,6 +184,7 @@ pub struct Timeline {
 }
 
 /// Reads a part of a conversation.
+#[derive(Clone)]
 pub struct Look {
     /// Which.
     pub chat: String,
@@ -203,20 +203,15 @@ pub enum Part {
     Before(Mark),
 }
 
-#[async_trait]
-impl Statement for Look {
-    type Output = Timeline;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Timeline, StoreError> {
+impl Look {
+    pub async fn read(&self, tx: &mut Tx) -> Result<Timeline, StoreError> {
         let key = conversation(&self.chat).session_key();
         match web_chat::place(tx, &key.0).await? {
             Some(place) => self.of(tx, place).await,
             None => Ok(Timeline::default()),
         }
     }
-}
 
-impl Look {
     async fn of(&self, tx: &mut Tx, place: Place) -> Result<Timeline, StoreError> {
         let Place { session, said_upto, answered_upto } = place;
         let whole = (Mark::default(), Mark { said: i64::MAX, answered: i64::MAX });
@@ -282,21 +277,4 @@ fn together(
         said.into_iter().rev().map(Message::from).chain(answered.into_iter().rev().map(Message::from)).collect();
     messages.sort_by_key(|message| message.at);
     Timeline { messages, open: open.into_iter().map(OpenRun::from).collect(), upto, older }
-}
-
-/// The conversations of the page.
-pub struct ListChats {
-    /// Below this session.
-    pub before: i64,
-    /// Those with these words; none: all.
-    pub words: Option<String>,
-}
-
-#[async_trait]
-impl Statement for ListChats {
-    type Output = Vec<Chat>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Chat>, StoreError> {
-        web_chat::chats(tx, Wanted { before: self.before, words: self.words.as_deref(), limit: PAGE }).await
-    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::chat::channel::{Scene, Watch};
-use crate::compat::look::{Look, Seen};
+use crate::compat::look::{self, Seen};
 use crate::compat::place::Place;
 use crate::compat::teller::Teller;
 use crate::served::Served;
@@ -62,7 +62,7 @@ impl Following {
             let scene = self.scene.look();
             let seen = if is_time || self.looked != Some(scene.changes) || self.run.is_none() {
                 self.looked = Some(scene.changes);
-                self.served.router.store.look(Look(self.place.clone())).await?
+                self.served.router.store.look(async |tx| look::look(tx, &self.place).await).await?
             } else {
                 None
             };

@@ -2,21 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use async_trait::async_trait;
-
 use crate::compat::place::Place;
 use crate::compat::teller::Words;
 use hob_agent::journal;
 use hob_core::domain::ids::RunId;
+use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::web_compat::{self, CameIn, Spoken, Used};
-use hob_store::{Statement, Tx};
 
 /// How a question is answered where there are no buttons.
 const HOW_TO_ANSWER: &str = "(Your next message answers this: the number, or the words.)";
-
-/// Looks what has come of a message.
-pub(super) struct Look(pub(super) Place);
 
 /// What has come of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,18 +28,14 @@ pub(super) struct Seen {
     pub(super) used: Used,
 }
 
-#[async_trait]
-impl Statement for Look {
-    type Output = Option<Seen>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Seen>, StoreError> {
-        let Some(came) = web_compat::came_in(tx, &self.0.chat, &self.0.external_id).await? else { return Ok(None) };
-        let seen = match answered_by(tx, &came).await? {
-            Some(run) => by_run(tx, &came, run).await?,
-            None => at_once(tx, &came).await?,
-        };
-        Ok(Some(seen))
-    }
+/// Looks what has come of a message.
+pub(super) async fn look(tx: &mut Tx, place: &Place) -> Result<Option<Seen>, StoreError> {
+    let Some(came) = web_compat::came_in(tx, &place.chat, &place.external_id).await? else { return Ok(None) };
+    let seen = match answered_by(tx, &came).await? {
+        Some(run) => by_run(tx, &came, run).await?,
+        None => at_once(tx, &came).await?,
+    };
+    Ok(Some(seen))
 }
 
 /// The run that answers a message: its own, the one that it joined, or the one whose question it answered.

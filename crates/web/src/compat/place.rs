@@ -5,14 +5,13 @@
 //! sends first words alone begins a conversation, also with words that were said before. Of several that began alike it is
 //! the one whose first answer the client tells, or else the newest.
 
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::channel::conversation;
 use crate::compat::request::Asked;
 use hob_store::error::StoreError;
 use hob_store::web_compat::{self, Begun};
-use hob_store::{Statement, Tx, millis, sessions};
+use hob_store::{Tx, millis, sessions};
 
 /// A client tries again within this.
 const TRIES_FOR: SignedDuration = SignedDuration::from_mins(30);
@@ -45,18 +44,7 @@ pub(super) struct Find {
 }
 
 impl Find {
-    /// For what was asked.
-    pub(super) fn of(asked: &Asked, nonce: String, now: Timestamp) -> Self {
-        let (opening, first_answer, print) = (asked.opening.clone(), asked.first_answer.clone(), asked.print.clone());
-        Self { opening, first_answer, print, named: None, nonce, is_named: false, is_retry: false, now }
-    }
-}
-
-#[async_trait]
-impl Statement for Find {
-    type Output = Place;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Place, StoreError> {
+    pub(super) async fn find(&self, tx: &mut Tx) -> Result<Place, StoreError> {
         // A request that has a name is the same one each time, and so is the conversation that it begins.
         let fresh = Place { chat: format!("v1-{}-{}", self.opening, self.nonce), external_id: self.external_id() };
         let begins = self.first_answer.is_none();
@@ -73,6 +61,12 @@ impl Statement for Find {
             None if begins && self.named.is_none() => Ok(fresh),
             None => Ok(Place { chat, ..fresh }),
         }
+    }
+
+    /// For what was asked.
+    pub(super) fn of(asked: &Asked, nonce: String, now: Timestamp) -> Self {
+        let (opening, first_answer, print) = (asked.opening.clone(), asked.first_answer.clone(), asked.print.clone());
+        Self { opening, first_answer, print, named: None, nonce, is_named: false, is_retry: false, now }
     }
 }
 

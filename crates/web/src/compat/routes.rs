@@ -109,7 +109,7 @@ async fn complete(
     find.named = text(SESSION.as_str()).map(|name| named(name.to_owned())).transpose()?;
     find.is_named = given.is_some();
     find.is_retry = text("x-stainless-retry-count").is_some_and(|count| count != "0");
-    let place = served.router.store.read(find).await.map_err(Refused::from)?;
+    let place = served.router.store.read(async |tx| find.find(tx).await).await.map_err(Refused::from)?;
     let mut following = Following::begin(&served, place.clone(), asked.streams);
     let message = (place.external_id.clone(), asked.text);
     let accepted = served.post(&place.chat, message, asked.files).await.map_err(Refused::from)?;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use axum::Form;
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -16,9 +15,9 @@ use crate::door::{Door, LINK_HOLDS, PageRole, VISIT_HOLDS, hash, new_key};
 use crate::reply::Refused;
 use crate::serve::{Proven, Who};
 use hob_core::domain::secret::Secret;
+use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::web_door::{self, NewVisit};
-use hob_store::{Statement, Tx};
 
 /// The longest time that the form of a login may take.
 const FORM_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,50 +25,9 @@ const FORM_TIMEOUT: Duration = Duration::from_secs(10);
 const AGENT_CHARS_MAX: usize = 200;
 
 /// Makes a link's secret known.
-pub struct Invite {
-    /// What the link's bearer shows.
-    pub key: Secret,
-    /// What they may then.
-    pub role: PageRole,
-    /// Now.
-    pub now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Invite {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        let until = self.now.checked_add(LINK_HOLDS).unwrap_or(Timestamp::MAX);
-        web_door::add_login(tx, (&hash(self.key.expose()), self.role.as_str()), until).await
-    }
-}
-
-/// Whether a link's secret holds.
-struct Holds {
-    login: String,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Holds {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        web_door::login_holds(tx, &hash(&self.login), self.now).await
-    }
-}
-
-/// Whether an owner has ever logged in.
-pub struct OwnerEntered;
-
-#[async_trait]
-impl Statement for OwnerEntered {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        web_door::owner_entered(tx).await
-    }
+pub async fn invite(tx: &mut Tx, key: &Secret, role: PageRole, now: Timestamp) -> Result<(), StoreError> {
+    let until = now.checked_add(LINK_HOLDS).unwrap_or(Timestamp::MAX);
+    web_door::add_login(tx, (&hash(key.expose()), role.as_str()), until).await
 }
 
 /// The link. What stands behind `#` is not sent, and is in no server's log.
@@ -79,24 +37,12 @@ pub fn link(page: &str, key: &Secret) -> String {
 }
 
 /// A login's secret for a cookie's.
-struct Enter {
-    login: String,
-    cookie: Secret,
-    agent: String,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Enter {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        let Some(role) = web_door::take_login(tx, &hash(&self.login), self.now).await? else { return Ok(false) };
-        let expires_at = self.now.checked_add(VISIT_HOLDS).unwrap_or(Timestamp::MAX);
-        let visit = NewVisit { hash: &hash(self.cookie.expose()), role: &role, agent: &self.agent, expires_at };
-        web_door::add_visit(tx, &visit, self.now).await?;
-        Ok(true)
-    }
+async fn exchange(tx: &mut Tx, login: &str, cookie: &Secret, agent: &str, now: Timestamp) -> Result<bool, StoreError> {
+    let Some(role) = web_door::take_login(tx, &hash(login), now).await? else { return Ok(false) };
+    let expires_at = now.checked_add(VISIT_HOLDS).unwrap_or(Timestamp::MAX);
+    let visit = NewVisit { hash: &hash(cookie.expose()), role: &role, agent, expires_at };
+    web_door::add_visit(tx, &visit, now).await?;
+    Ok(true)
 }
 
 /// What the login's form sends.
@@ -118,7 +64,7 @@ pub(crate) async fn enter(
     let Form(form) = form.map_err(|error| Refused::Bad(format!("that is no login: {error}")))?;
     let now = door.router.clock.now();
     let login = form.key.trim().to_owned();
-    if !door.router.store.read(Holds { login: login.clone(), now }).await? {
+    if !door.router.store.read(async |tx| web_door::login_holds(tx, &hash(&login), now).await).await? {
         // Only what fails counts, so that nobody who guesses keeps the owner out.
         if !door.logins.allows(now.as_second()) {
             return Err(Refused::TooOften);
@@ -127,10 +73,10 @@ pub(crate) async fn enter(
         return Ok(Redirect::to("/login?over").into_response());
     }
     let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-    let agent = agent.chars().take(AGENT_CHARS_MAX).collect();
+    let agent: String = agent.chars().take(AGENT_CHARS_MAX).collect();
     let cookie = new_key(&*door.rng());
-    let entered = Enter { login, cookie: cookie.clone(), agent, now };
-    if !door.router.store.write(entered).await? {
+    let kept = cookie.clone();
+    if !door.router.store.write(async move |tx| exchange(tx, &login, &kept, &agent, now).await).await? {
         // Somebody else was faster with it.
         tracing::warn!("web.refused: a login with a link that does not hold");
         return Ok(Redirect::to("/login?over").into_response());
@@ -155,21 +101,10 @@ pub(crate) fn renewed(door: &Door, visitor: &Visitor, headers: &HeaderMap, answe
     }
 }
 
-struct Leave(i64);
-
-#[async_trait]
-impl Statement for Leave {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        web_door::end_visit(tx, self.0).await
-    }
-}
-
 /// `POST /logout`.
 pub(crate) async fn leave(State(door): State<Door>, visitor: Visitor) -> Result<Response, Refused> {
     if let Some(visit) = visitor.visit {
-        door.router.store.write(Leave(visit)).await?;
+        door.router.store.write(async move |tx| web_door::end_visit(tx, visit).await).await?;
     }
     let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), &gone))

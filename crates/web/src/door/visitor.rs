@@ -1,6 +1,5 @@
 //! Who asks: handlers name a [`Visitor`] or an [`Owner`] among their arguments, and are called for nobody else.
 
-use async_trait::async_trait;
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
@@ -10,9 +9,9 @@ use crate::door::judge::{Asked, Shown, judge};
 use crate::door::{Door, NOTED_EVERY, PageRole, VISIT_HOLDS, hash};
 use crate::reply::Refused;
 use crate::serve::{Proven, Who};
+use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::web_door::{self, Held};
-use hob_store::{Statement, Tx};
 
 /// The cookie's name.
 pub(super) const COOKIE: &str = "hob";
@@ -61,67 +60,35 @@ pub(super) fn asked<'a>(parts: &'a Parts, shown: Shown) -> Asked<'a> {
 }
 
 /// Finds whom a credential belongs to.
-struct Find {
-    hash: String,
-    is_key: bool,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Find {
-    type Output = Option<Held>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Held>, StoreError> {
-        match self.is_key {
-            true => web_door::find_token(tx, &self.hash).await,
-            false => web_door::find_visit(tx, &self.hash, self.now).await,
-        }
+async fn find(tx: &mut Tx, hash: &str, is_key: bool, now: Timestamp) -> Result<Option<Held>, StoreError> {
+    match is_key {
+        true => web_door::find_token(tx, hash).await,
+        false => web_door::find_visit(tx, hash, now).await,
     }
 }
 
 /// Looks whether somebody who was let in still would be.
-struct Holds {
-    visitor: Visitor,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Holds {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        match (self.visitor.visit, self.visitor.key) {
-            (Some(visit), _) => web_door::visit_holds(tx, visit, self.now).await,
-            (None, Some(key)) => web_door::token_holds(tx, key).await,
-            (None, None) => Ok(false),
-        }
+async fn holds(tx: &mut Tx, visitor: &Visitor, now: Timestamp) -> Result<bool, StoreError> {
+    match (visitor.visit, visitor.key) {
+        (Some(visit), _) => web_door::visit_holds(tx, visit, now).await,
+        (None, Some(key)) => web_door::token_holds(tx, key).await,
+        (None, None) => Ok(false),
     }
 }
 
 /// Notes that a credential was used.
-struct Note {
-    id: i64,
-    is_key: bool,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Note {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        if self.is_key {
-            return web_door::note_token(tx, self.id, self.now).await;
-        }
-        let until = self.now.checked_add(VISIT_HOLDS).unwrap_or(Timestamp::MAX);
-        web_door::prolong_visit(tx, self.id, (self.now, until)).await
+async fn note(tx: &mut Tx, id: i64, is_key: bool, now: Timestamp) -> Result<(), StoreError> {
+    if is_key {
+        return web_door::note_token(tx, id, now).await;
     }
+    let until = now.checked_add(VISIT_HOLDS).unwrap_or(Timestamp::MAX);
+    web_door::prolong_visit(tx, id, (now, until)).await
 }
 
 impl Door {
     /// Whether they have neither logged out nor stayed away for too long, and their key is not taken back.
     pub(crate) async fn holds(&self, visitor: Visitor) -> Result<bool, StoreError> {
-        self.router.store.read(Holds { visitor, now: self.router.clock.now() }).await
+        self.router.store.read(async |tx| holds(tx, &visitor, self.router.clock.now()).await).await
     }
 
     async fn enter(&self, parts: &Parts) -> Result<Visitor, Refused> {
@@ -138,11 +105,12 @@ impl Door {
             Some(Credential::Key(secret)) => (secret, true),
         };
         let (store, now) = (&self.router.store, self.router.clock.now());
-        let found = store.read(Find { hash: hash(&secret), is_key, now }).await?;
+        let found = store.read(async |tx| find(tx, &hash(&secret), is_key, now).await).await?;
         let held = found.ok_or(Refused::Nobody)?;
         let noted = held.seen_at.and_then(|at| Timestamp::from_millisecond(at).ok());
         let is_fresh = noted.is_some_and(|at| now.duration_since(at).unsigned_abs() < NOTED_EVERY);
-        if !is_fresh && let Err(error) = store.write(Note { id: held.id, is_key, now }).await {
+        let id = held.id;
+        if !is_fresh && let Err(error) = store.write(async move |tx| note(tx, id, is_key, now).await).await {
             tracing::warn!(%error, "a visit could not be noted");
         }
         Proven::of(parts).is(if is_key { Who::Key(held.id) } else { Who::Visit(held.id) });

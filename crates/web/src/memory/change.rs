@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::header;
@@ -15,14 +14,12 @@ use crate::memory::look::scope;
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
 use hob_core::domain::ids::PersonId;
-use hob_core::domain::memory::Scope;
 use hob_memory::forget::{Forget, Forgotten};
 use hob_memory::item::Item;
-use hob_memory::transfer::export::Export;
+use hob_memory::transfer::export;
 use hob_memory::transfer::line;
-use hob_store::error::StoreError;
+use hob_store::memory_pages;
 use hob_store::remembered::Counts;
-use hob_store::{Statement, Tx, memory_pages};
 
 /// What is gone.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -65,24 +62,10 @@ pub(super) async fn forget_person(
     Path(id): Path<i64>,
 ) -> Result<Json<Gone>, Refused> {
     let person = PersonId(id);
-    if served.router.store.read(Known { person }).await?.is_none() {
+    if served.router.store.read(async |tx| memory_pages::scope_of(tx, person).await).await?.is_none() {
         return Err(Refused::NotFound("person"));
     }
     Ok(Json(Gone::from(served.router.forget(Forget::Person(person)).await?)))
-}
-
-/// Whether somebody is known, and by whom.
-struct Known {
-    person: PersonId,
-}
-
-#[async_trait]
-impl Statement for Known {
-    type Output = Option<Scope>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Scope>, StoreError> {
-        memory_pages::scope_of(tx, self.person).await
-    }
 }
 
 /// A pin, or none.
@@ -150,7 +133,7 @@ pub(super) async fn forget_scope(
     responses((status = 200, content_type = "application/x-ndjson"), (status = 401, body = Problem),
         (status = 403, body = Problem)))]
 pub(super) async fn export(State(served): State<Arc<Served>>, _owner: Owner) -> Result<Response, Refused> {
-    let text = line::write(&served.router.store.read(Export).await?)?;
+    let text = line::write(&served.router.store.read(export::export).await?)?;
     let day = served.router.clock.now().strftime("%Y-%m-%d");
     let name = format!("attachment; filename=\"hob-memory-{day}.jsonl\"");
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson".to_owned()), (header::CONTENT_DISPOSITION, name)], text)

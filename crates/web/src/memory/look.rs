@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use serde::{Deserialize, Serialize};
@@ -13,11 +12,11 @@ use crate::memory::{PAGE, is_full};
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
 use hob_core::domain::memory::Scope;
-use hob_memory::amount::{OfScopes, Span};
+use hob_memory::amount;
 use hob_memory::item::Item;
 use hob_store::error::StoreError;
 use hob_store::memory_pages::{self, Before};
-use hob_store::{Statement, Tx, remembered};
+use hob_store::{Tx, remembered};
 
 /// The most values and facts that are shown with one thing.
 const ALONG_MAX: i64 = 100;
@@ -54,7 +53,8 @@ pub(super) struct Overview {
 /// How much is remembered of whom, and how it is looked up.
 #[utoipa::path(get, path = "/api/memory", tag = "memory", responses((status = 200, body = Overview), (status = 401, body = Problem)))]
 pub(super) async fn overview(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<Overview>, Refused> {
-    let (scopes, (oldest, newest)) = (served.router.store.read(OfScopes).await?, served.router.store.read(Span).await?);
+    let store = &served.router.store;
+    let (scopes, (oldest, newest)) = (store.read(amount::of_scopes).await?, store.read(amount::span).await?);
     let how = served.router.terms().house.memory.nearby.standing().to_string();
     let scopes = scopes.into_iter().map(|of| ScopeAmount {
         scope: of.scope.to_string(),
@@ -115,7 +115,7 @@ pub(super) async fn items(
     let before = wanted.before.as_deref().map_or(Ok(Before::NEWEST), before)?;
     let scope = wanted.scope.as_deref().map(scope).transpose()?;
     let list = List { kind: wanted.kind, scope, pinned: wanted.pinned, before };
-    Ok(Json(served.router.store.read(list).await?))
+    Ok(Json(served.router.store.read(async |tx| list.read(tx).await).await?))
 }
 
 fn before(text: &str) -> Result<Before, Refused> {
@@ -128,6 +128,7 @@ pub(super) fn scope(name: &str) -> Result<Scope, Refused> {
     name.parse().map_err(|error: hob_core::domain::memory::UnknownScope| Refused::Bad(error.to_string()))
 }
 
+#[derive(Clone)]
 struct List {
     kind: Kind,
     scope: Option<Scope>,
@@ -135,11 +136,8 @@ struct List {
     before: Before,
 }
 
-#[async_trait]
-impl Statement for List {
-    type Output = Entries;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Entries, StoreError> {
+impl List {
+    async fn read(&self, tx: &mut Tx) -> Result<Entries, StoreError> {
         let scopes = match self.scope {
             Some(scope) => vec![scope],
             None => remembered::scopes(tx).await?,
@@ -154,9 +152,7 @@ impl Statement for List {
         let items = Reading::default().entries(tx, found.into_iter().map(|(_, item)| item)).await?;
         Ok(Entries { items, next })
     }
-}
 
-impl List {
     async fn of(&self, tx: &mut Tx, scope: Scope) -> Result<Vec<(Before, Item)>, StoreError> {
         let place = |at, id| Before { at, id };
         Ok(match self.kind {
@@ -201,39 +197,31 @@ pub(super) async fn item(
     _visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Json<Whole>, Refused> {
-    let whole = served.router.store.read(ReadWhole { item: named(&id)? }).await?;
+    let item = named(&id)?;
+    let whole = served.router.store.read(async |tx| read_whole(tx, item).await).await?;
     Ok(Json(whole.ok_or(Refused::NotFound("memory or fact"))?))
 }
 
-struct ReadWhole {
-    item: Item,
-}
-
-#[async_trait]
-impl Statement for ReadWhole {
-    type Output = Option<Whole>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Whole>, StoreError> {
-        let mut reading = Reading::default();
-        let Some(item) = reading.entry(tx, self.item).await? else { return Ok(None) };
-        let (facts, values, runs) = match self.item {
-            Item::Memory(memory) => {
-                let source = memory_pages::source_of_memory(tx, memory).await?;
-                let facts = match source {
-                    Some(source) => remembered::resting_on(tx, source.message).await?,
-                    None => Vec::new(),
-                };
-                (facts, Vec::new(), memory_pages::memory_recalled(tx, memory).await?)
-            }
-            Item::Fact(fact) => {
-                let values = memory_pages::values(tx, fact, ALONG_MAX).await?;
-                (Vec::new(), values, memory_pages::fact_recalled(tx, fact).await?)
-            }
-        };
-        let along = usize::try_from(ALONG_MAX).unwrap_or(usize::MAX);
-        let rest_on_it = reading.entries(tx, facts.into_iter().take(along).map(Item::Fact)).await?;
-        let values = reading.entries(tx, values.into_iter().map(Item::Fact)).await?;
-        let last_recalled = runs.last.map(|run| run.0);
-        Ok(Some(Whole { item, rest_on_it, values, recalled: runs.runs, last_recalled }))
-    }
+async fn read_whole(tx: &mut Tx, named: Item) -> Result<Option<Whole>, StoreError> {
+    let mut reading = Reading::default();
+    let Some(item) = reading.entry(tx, named).await? else { return Ok(None) };
+    let (facts, values, runs) = match named {
+        Item::Memory(memory) => {
+            let source = memory_pages::source_of_memory(tx, memory).await?;
+            let facts = match source {
+                Some(source) => remembered::resting_on(tx, source.message).await?,
+                None => Vec::new(),
+            };
+            (facts, Vec::new(), memory_pages::memory_recalled(tx, memory).await?)
+        }
+        Item::Fact(fact) => {
+            let values = memory_pages::values(tx, fact, ALONG_MAX).await?;
+            (Vec::new(), values, memory_pages::fact_recalled(tx, fact).await?)
+        }
+    };
+    let along = usize::try_from(ALONG_MAX).unwrap_or(usize::MAX);
+    let rest_on_it = reading.entries(tx, facts.into_iter().take(along).map(Item::Fact)).await?;
+    let values = reading.entries(tx, values.into_iter().map(Item::Fact)).await?;
+    let last_recalled = runs.last.map(|run| run.0);
+    Ok(Some(Whole { item, rest_on_it, values, recalled: runs.runs, last_recalled }))
 }

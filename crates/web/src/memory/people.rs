@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use serde::{Deserialize, Serialize};
@@ -16,7 +15,7 @@ use hob_core::domain::ids::PersonId;
 use hob_core::domain::memory::Scope;
 use hob_memory::item::Item;
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, memory_pages, remembered, transfer, users as store_users};
+use hob_store::{Tx, memory_pages, remembered, transfer, users as store_users};
 
 /// The most facts about one person that are shown.
 const FACTS_MAX: i64 = 200;
@@ -75,38 +74,29 @@ pub(super) async fn users(
     _visitor: Visitor,
     Query(from): Query<After>,
 ) -> Result<Json<UserList>, Refused> {
-    Ok(Json(served.router.store.read(Users { after: from.after.unwrap_or(0) }).await?))
+    Ok(Json(served.router.store.read(async |tx| list_users(tx, from.after.unwrap_or(0)).await).await?))
 }
 
-struct Users {
-    after: i64,
-}
-
-#[async_trait]
-impl Statement for Users {
-    type Output = UserList;
-
-    async fn run(&self, tx: &mut Tx) -> Result<UserList, StoreError> {
-        let all = memory_pages::users(tx, self.after, PAGE).await?;
-        let next = all.last().filter(|_| is_full(all.len())).map(|last| last.id.0);
-        let mut users = Vec::new();
-        for user in all {
-            let scope = Scope::Person(user.id);
-            let identities = transfer::identities(tx, user.id).await?;
-            let counts = remembered::counts(tx, scope).await?;
-            users.push(UserEntry {
-                scope: scope.to_string(),
-                name: user.name,
-                role: user.role.as_str(),
-                since: user.since,
-                identities: identities.into_iter().map(|(kind, value)| Known { kind, value }).collect(),
-                said: counts.memories,
-                facts: counts.facts,
-                people: counts.people,
-            });
-        }
-        Ok(UserList { users, next })
+async fn list_users(tx: &mut Tx, after: i64) -> Result<UserList, StoreError> {
+    let all = memory_pages::users(tx, after, PAGE).await?;
+    let next = all.last().filter(|_| is_full(all.len())).map(|last| last.id.0);
+    let mut users = Vec::new();
+    for user in all {
+        let scope = Scope::Person(user.id);
+        let identities = transfer::identities(tx, user.id).await?;
+        let counts = remembered::counts(tx, scope).await?;
+        users.push(UserEntry {
+            scope: scope.to_string(),
+            name: user.name,
+            role: user.role.as_str(),
+            since: user.since,
+            identities: identities.into_iter().map(|(kind, value)| Known { kind, value }).collect(),
+            said: counts.memories,
+            facts: counts.facts,
+            people: counts.people,
+        });
     }
+    Ok(UserList { users, next })
 }
 
 /// Somebody of whom something is known.
@@ -158,42 +148,33 @@ pub(super) async fn people(
     _visitor: Visitor,
     Query(from): Query<Below>,
 ) -> Result<Json<PersonList>, Refused> {
-    Ok(Json(served.router.store.read(People { before: from.before.unwrap_or(i64::MAX) }).await?))
+    Ok(Json(served.router.store.read(async |tx| list_people(tx, from.before.unwrap_or(i64::MAX)).await).await?))
 }
 
-struct People {
-    before: i64,
-}
-
-#[async_trait]
-impl Statement for People {
-    type Output = PersonList;
-
-    async fn run(&self, tx: &mut Tx) -> Result<PersonList, StoreError> {
-        let all = memory_pages::people(tx, self.before, PAGE).await?;
-        let next = all.last().filter(|_| is_full(all.len())).map(|last| last.id.0);
-        let (mut reading, mut people) = (Reading::default(), Vec::new());
-        for person in all {
-            let user = match person.user {
-                Some(user) => store_users::name(tx, user).await?,
-                None => None,
-            };
-            let names = transfer::names(tx, person.id).await?;
-            people.push(PersonEntry {
-                id: person.id.0,
-                scope: person.scope.to_string(),
-                whose: reading.whose(tx, person.scope).await?,
-                name: person.name,
-                relation: person.relation,
-                birthday: person.birthday,
-                user,
-                identities: names.into_iter().map(|(kind, value)| Known { kind, value }).collect(),
-                since: person.since,
-                facts: person.facts,
-            });
-        }
-        Ok(PersonList { people, next })
+async fn list_people(tx: &mut Tx, before: i64) -> Result<PersonList, StoreError> {
+    let all = memory_pages::people(tx, before, PAGE).await?;
+    let next = all.last().filter(|_| is_full(all.len())).map(|last| last.id.0);
+    let (mut reading, mut people) = (Reading::default(), Vec::new());
+    for person in all {
+        let user = match person.user {
+            Some(user) => store_users::name(tx, user).await?,
+            None => None,
+        };
+        let names = transfer::names(tx, person.id).await?;
+        people.push(PersonEntry {
+            id: person.id.0,
+            scope: person.scope.to_string(),
+            whose: reading.whose(tx, person.scope).await?,
+            name: person.name,
+            relation: person.relation,
+            birthday: person.birthday,
+            user,
+            identities: names.into_iter().map(|(kind, value)| Known { kind, value }).collect(),
+            since: person.since,
+            facts: person.facts,
+        });
     }
+    Ok(PersonList { people, next })
 }
 
 /// What is known of somebody.
@@ -211,23 +192,14 @@ pub(super) async fn facts(
     _visitor: Visitor,
     Path(id): Path<i64>,
 ) -> Result<Json<PersonFacts>, Refused> {
-    let known = served.router.store.read(FactsOf { person: PersonId(id) }).await?;
+    let known = served.router.store.read(async |tx| facts_of(tx, PersonId(id)).await).await?;
     Ok(Json(PersonFacts { facts: known.ok_or(Refused::NotFound("person"))? }))
 }
 
-struct FactsOf {
-    person: PersonId,
-}
-
-#[async_trait]
-impl Statement for FactsOf {
-    type Output = Option<Vec<Entry>>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Vec<Entry>>, StoreError> {
-        if memory_pages::scope_of(tx, self.person).await?.is_none() {
-            return Ok(None);
-        }
-        let facts = memory_pages::known_of(tx, self.person, FACTS_MAX).await?;
-        Ok(Some(Reading::default().entries(tx, facts.into_iter().map(Item::Fact)).await?))
+async fn facts_of(tx: &mut Tx, person: PersonId) -> Result<Option<Vec<Entry>>, StoreError> {
+    if memory_pages::scope_of(tx, person).await?.is_none() {
+        return Ok(None);
     }
+    let facts = memory_pages::known_of(tx, person, FACTS_MAX).await?;
+    Ok(Some(Reading::default().entries(tx, facts.into_iter().map(Item::Fact)).await?))
 }

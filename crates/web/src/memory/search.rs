@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Query, State};
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::door::visitor::Visitor;
@@ -13,14 +11,13 @@ use crate::memory::entry::{Entry, Reading};
 use crate::memory::look::scope;
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
-use hob_core::domain::memory::Scope;
-use hob_memory::facts::SearchFacts;
+use hob_memory::facts;
 use hob_memory::facts::weigh::weigh;
 use hob_memory::item::Item;
 use hob_memory::recall::legs::Legs;
-use hob_memory::recall::{Fragment, Means, Question, RecallLimits};
+use hob_memory::recall::{Fragment, Means, Question, RecallLimits, Recollection};
 use hob_store::error::StoreError;
-use hob_store::{Statement, Tx, facts, millis, remembered};
+use hob_store::{Tx, facts as store_facts, millis, remembered};
 
 /// The most of each kind that a search shows.
 const FOUND_MAX: usize = 50;
@@ -108,68 +105,46 @@ pub(super) async fn search(
     let store = &served.router.store;
     let scopes = match sought.scope.as_deref().map(scope).transpose()? {
         Some(scope) => vec![scope],
-        None => store.read(Scopes).await?,
+        None => store.read(remembered::scopes).await?,
     };
     let limits = RecallLimits { fragments: FOUND_MAX, tokens: u64::MAX, facts: 0 };
     let now = served.router.clock.now();
-    let question = Question { text: text.clone(), scopes: scopes.clone(), turn: None, window: None, limits, now };
+    let question = Question { text, scopes, turn: None, window: None, limits, now };
     let memory = served.router.terms().house.memory.clone();
     let (recollection, legs) = memory.search_by_legs(&question).await?;
-    let search = SearchFacts { scopes, query: text, limit: FOUND_MAX };
-    let show = Show { fragments: recollection.fragments, legs, search, now };
-    let (said, facts) = store.read(show).await?;
+    let (said, facts) = store.read(async |tx| show(tx, &question, &recollection, &legs).await).await?;
     Ok(Json(SearchResult { how: how(recollection.means), said, facts }))
 }
 
-struct Scopes;
-
-#[async_trait]
-impl Statement for Scopes {
-    type Output = Vec<Scope>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Scope>, StoreError> {
-        remembered::scopes(tx).await
+/// What was found of what was said, and facts that match.
+async fn show(
+    tx: &mut Tx,
+    question: &Question,
+    recollection: &Recollection,
+    legs: &Legs,
+) -> Result<(Vec<Found>, Vec<Found>), StoreError> {
+    let mut reading = Reading::default();
+    let (mut said, mut known) = (Vec::new(), Vec::new());
+    for fragment in &recollection.fragments {
+        let item = reading.entry(tx, Item::Memory(fragment.memory)).await?;
+        said.extend(item.map(|item| said_as(legs, fragment, item)));
     }
+    for (place, row) in facts::search(tx, &question.scopes, &question.text, FOUND_MAX).await?.into_iter().enumerate() {
+        let item = reading.entry(tx, Item::Fact(row.id)).await?;
+        let Some((item, fact)) = item.zip(store_facts::find(tx, row.id).await?) else { continue };
+        let score = weigh(&fact, Some(place), millis(question.now));
+        let (legs, signals) = (Vec::new(), Vec::new());
+        known.push(Found { item, before: None, score, rank: place + 1, legs, signals });
+    }
+    Ok((said, known))
 }
 
-/// Reads what was found, and finds facts.
-struct Show {
-    fragments: Vec<Fragment>,
-    legs: Legs,
-    search: SearchFacts,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Show {
-    type Output = (Vec<Found>, Vec<Found>);
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let mut reading = Reading::default();
-        let (mut said, mut known) = (Vec::new(), Vec::new());
-        for fragment in &self.fragments {
-            let item = reading.entry(tx, Item::Memory(fragment.memory)).await?;
-            said.extend(item.map(|item| self.said(fragment, item)));
-        }
-        for (place, row) in self.search.run(tx).await?.into_iter().enumerate() {
-            let item = reading.entry(tx, Item::Fact(row.id)).await?;
-            let Some((item, fact)) = item.zip(facts::find(tx, row.id).await?) else { continue };
-            let score = weigh(&fact, Some(place), millis(self.now));
-            let (legs, signals) = (Vec::new(), Vec::new());
-            known.push(Found { item, before: None, score, rank: place + 1, legs, signals });
-        }
-        Ok((said, known))
-    }
-}
-
-impl Show {
-    fn said(&self, fragment: &Fragment, item: Entry) -> Found {
-        let (rank, places) = self.legs.of(fragment.memory.0).unwrap_or_default();
-        let legs = places.iter().map(|place| LegScore { way: place.way, score: place.score, rank: place.rank });
-        let mut signals: Vec<Signal> =
-            fragment.parts.iter().map(|(name, part)| Signal { name: (*name).to_owned(), part: *part }).collect();
-        signals.sort_by(|a, b| b.part.total_cmp(&a.part));
-        let (before, score) = (fragment.before.clone(), fragment.score);
-        Found { item, before, score, rank, legs: legs.collect(), signals }
-    }
+fn said_as(legs: &Legs, fragment: &Fragment, item: Entry) -> Found {
+    let (rank, places) = legs.of(fragment.memory.0).unwrap_or_default();
+    let legs = places.iter().map(|place| LegScore { way: place.way, score: place.score, rank: place.rank });
+    let mut signals: Vec<Signal> =
+        fragment.parts.iter().map(|(name, part)| Signal { name: (*name).to_owned(), part: *part }).collect();
+    signals.sort_by(|a, b| b.part.total_cmp(&a.part));
+    let (before, score) = (fragment.before.clone(), fragment.score);
+    Found { item, before, score, rank, legs: legs.collect(), signals }
 }

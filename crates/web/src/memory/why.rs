@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use serde::{Deserialize, Serialize};
@@ -18,7 +17,7 @@ use hob_memory::item::Item;
 use hob_memory::why::{means, signals};
 use hob_store::error::StoreError;
 use hob_store::memory_pages::{self, Answer, Asked};
-use hob_store::{Statement, Tx, answers, why as store_why};
+use hob_store::{Tx, answers, why as store_why};
 
 /// So much of an answer is shown in a list, in characters.
 const WORDS_MAX: usize = 200;
@@ -64,7 +63,11 @@ pub(super) async fn answers(
     _visitor: Visitor,
     Query(from): Query<From>,
 ) -> Result<Json<AnswerList>, Refused> {
-    let all = served.router.store.read(Answers { before: from.before.unwrap_or(i64::MAX) }).await?;
+    let all = served
+        .router
+        .store
+        .read(async |tx| memory_pages::answers(tx, from.before.unwrap_or(i64::MAX), PAGE).await)
+        .await?;
     let next = all.last().filter(|_| is_full(all.len())).map(|last| last.message.0);
     let entry = |answer: Answer| AnswerEntry {
         run: answer.run.0,
@@ -74,19 +77,6 @@ pub(super) async fn answers(
         recalled: answer.recalled,
     };
     Ok(Json(AnswerList { answers: all.into_iter().map(entry).collect(), next }))
-}
-
-struct Answers {
-    before: i64,
-}
-
-#[async_trait]
-impl Statement for Answers {
-    type Output = Vec<Answer>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Answer>, StoreError> {
-        memory_pages::answers(tx, self.before, PAGE).await
-    }
 }
 
 /// Something that was recalled.
@@ -141,43 +131,34 @@ pub(super) async fn why(
     _visitor: Visitor,
     Path(run): Path<i64>,
 ) -> Result<Json<Why>, Refused> {
-    let why = served.router.store.read(ReadWhy { run: RunId(run) }).await?;
+    let why = served.router.store.read(async |tx| read_why(tx, RunId(run)).await).await?;
     Ok(Json(why.ok_or(Refused::NotFound("run"))?))
 }
 
-struct ReadWhy {
-    run: RunId,
-}
-
-#[async_trait]
-impl Statement for ReadWhy {
-    type Output = Option<Why>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Why>, StoreError> {
-        let Some(Asked { text, at, conversation }) = memory_pages::asked(tx, self.run).await? else {
-            return Ok(None);
+async fn read_why(tx: &mut Tx, run: RunId) -> Result<Option<Why>, StoreError> {
+    let Some(Asked { text, at, conversation }) = memory_pages::asked(tx, run).await? else {
+        return Ok(None);
+    };
+    let answer = memory_pages::replied(tx, run, CHUNKS_MAX).await?.join("\n");
+    let rows = store_why::recalled(tx, run).await?;
+    let how = means(&rows).map(how);
+    let mut reading = Reading::default();
+    let mut recalled = Vec::new();
+    for row in rows {
+        let item = match row.memory.map(Item::Memory).or(row.fact.map(Item::Fact)) {
+            Some(item) => reading.entry(tx, item).await?,
+            None => None,
         };
-        let answer = memory_pages::replied(tx, self.run, CHUNKS_MAX).await?.join("\n");
-        let rows = store_why::recalled(tx, self.run).await?;
-        let how = means(&rows).map(how);
-        let mut reading = Reading::default();
-        let mut recalled = Vec::new();
-        for row in rows {
-            let item = match row.memory.map(Item::Memory).or(row.fact.map(Item::Fact)) {
-                Some(item) => reading.entry(tx, item).await?,
-                None => None,
-            };
-            let answered = match row.answer {
-                Some(answer) => answers::find(tx, answer).await?,
-                None => None,
-            };
-            let answered = answered.map(|answer| Answered { text: answer.text, at: answer.at });
-            let signals = signals(&row).into_iter().map(|(name, part)| Signal { name, part: thousandths(part) });
-            let (leg, score, signals) = (row.leg.as_str(), thousandths(row.score), signals.collect());
-            recalled.push(Reason { item, answered, leg, score, signals });
-        }
-        Ok(Some(Why { run: self.run.0, asked: text, at, conversation, answer, how, recalled }))
+        let answered = match row.answer {
+            Some(answer) => answers::find(tx, answer).await?,
+            None => None,
+        };
+        let answered = answered.map(|answer| Answered { text: answer.text, at: answer.at });
+        let signals = signals(&row).into_iter().map(|(name, part)| Signal { name, part: thousandths(part) });
+        let (leg, score, signals) = (row.leg.as_str(), thousandths(row.score), signals.collect());
+        recalled.push(Reason { item, answered, leg, score, signals });
     }
+    Ok(Some(Why { run: run.0, asked: text, at, conversation, answer, how, recalled }))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "scores are far below 2^53")]

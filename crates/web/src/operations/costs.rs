@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::header;
@@ -19,7 +18,7 @@ use crate::reply::{Problem, Refused};
 use crate::served::Served;
 use hob_store::error::StoreError;
 use hob_store::spend::{self, Share};
-use hob_store::{Statement, Tx, millis};
+use hob_store::{Tx, millis};
 
 /// So many days are told, unless it is said.
 const DAYS: u16 = 30;
@@ -133,28 +132,18 @@ impl Days {
     }
 }
 
-struct Read {
-    moments: Vec<i64>,
-    by: By,
-}
-
-#[async_trait]
-impl Statement for Read {
-    type Output = Vec<Share>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Share>, StoreError> {
-        let by = match self.by {
-            By::Model => spend::By::Model,
-            By::User => spend::By::User,
-        };
-        spend::shares(tx, &self.moments, by).await
-    }
+async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<Share>, StoreError> {
+    let by = match by {
+        By::Model => spend::By::Model,
+        By::User => spend::By::User,
+    };
+    spend::shares(tx, moments, by).await
 }
 
 async fn read(served: &Served, (days, by): (Option<u16>, By)) -> Result<(Vec<Date>, Vec<Share>), Refused> {
     let zone = served.router.terms().house.purse.zone.clone();
     let Days { dates, moments } = Days::until(served.router.clock.now(), &zone, days);
-    Ok((dates, served.router.store.read(Read { moments, by }).await?))
+    Ok((dates, served.router.store.read(async |tx| shares(tx, &moments, by).await).await?))
 }
 
 fn date_of(dates: &[Date], share: &Share) -> Option<Date> {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -14,9 +13,7 @@ use crate::reply::{Problem, Refused};
 use crate::served::Served;
 use hob_agent::machine::approval::scope;
 use hob_core::domain::ids::GrantId;
-use hob_store::error::StoreError;
 use hob_store::operations::{self, HeldGrant};
-use hob_store::{Statement, Tx};
 
 /// A grant that holds.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -51,17 +48,6 @@ pub(crate) struct AfterGrant {
     after: Option<i64>,
 }
 
-struct List(Option<GrantId>);
-
-#[async_trait]
-impl Statement for List {
-    type Output = Vec<HeldGrant>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<HeldGrant>, StoreError> {
-        operations::grants(tx, self.0, ASKED).await
-    }
-}
-
 /// What people have allowed for good.
 #[utoipa::path(get, path = "/api/operations/grants", tag = "operations", params(AfterGrant),
     responses((status = 200, body = Grants), (status = 401, body = Problem)))]
@@ -70,7 +56,9 @@ pub(crate) async fn list(
     _visitor: Visitor,
     Query(part): Query<AfterGrant>,
 ) -> Result<Json<Grants>, Refused> {
-    let (rows, more) = paged(served.router.store.read(List(part.after.map(GrantId))).await?);
+    let after = part.after.map(GrantId);
+    let rows = served.router.store.read(async |tx| operations::grants(tx, after, ASKED).await).await?;
+    let (rows, more) = paged(rows);
     let next = rows.last().filter(|_| more).map(|row| row.id.0);
     let grant = |row: HeldGrant| Grant {
         id: row.id.0,

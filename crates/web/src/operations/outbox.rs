@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -14,9 +13,7 @@ use crate::reply::{Problem, Refused};
 use crate::served::Served;
 use hob_core::domain::ids::OutboxId;
 use hob_router::operations::outbox::Settled;
-use hob_store::error::StoreError;
-use hob_store::operations::{self, After, ChunkRow};
-use hob_store::{Statement, Tx};
+use hob_store::operations::{self, ChunkRow};
 
 /// Something that is to be said, or was given up.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -74,28 +71,6 @@ impl Chunks {
     }
 }
 
-struct Open(After);
-
-#[async_trait]
-impl Statement for Open {
-    type Output = Vec<ChunkRow>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<ChunkRow>, StoreError> {
-        operations::open_chunks(tx, self.0, ASKED).await
-    }
-}
-
-struct GivenUp((i64, i64));
-
-#[async_trait]
-impl Statement for GivenUp {
-    type Output = Vec<ChunkRow>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<ChunkRow>, StoreError> {
-        operations::given_up(tx, self.0, ASKED).await
-    }
-}
-
 /// What is to be said and is not delivered yet, by conversation.
 #[utoipa::path(get, path = "/api/operations/outbox", tag = "operations", params(Part),
     responses((status = 200, body = Chunks), (status = 401, body = Problem), (status = 422, body = Problem)))]
@@ -104,7 +79,8 @@ pub(crate) async fn waiting(
     _visitor: Visitor,
     Query(part): Query<Part>,
 ) -> Result<Json<Chunks>, Refused> {
-    let rows = served.router.store.read(Open(part.after()?)).await?;
+    let after = part.after()?;
+    let rows = served.router.store.read(async |tx| operations::open_chunks(tx, after, ASKED).await).await?;
     Ok(Json(Chunks::of(&served, rows, |row| (row.session.0, row.id.0))))
 }
 
@@ -117,7 +93,7 @@ pub(crate) async fn given_up(
     Query(part): Query<Part>,
 ) -> Result<Json<Chunks>, Refused> {
     let before = part.mark()?.unwrap_or((i64::MAX, i64::MAX));
-    let rows = served.router.store.read(GivenUp(before)).await?;
+    let rows = served.router.store.read(async |tx| operations::given_up(tx, before, ASKED).await).await?;
     Ok(Json(Chunks::of(&served, rows, |row| (row.ended_at.unwrap_or_default(), row.id.0))))
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::State;
 use jiff::SignedDuration;
@@ -13,9 +12,8 @@ use crate::door::visitor::Visitor;
 use crate::health;
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
-use hob_store::error::StoreError;
+use hob_store::millis;
 use hob_store::spend::{self, By, Share};
-use hob_store::{Statement, Tx, millis};
 
 /// A model.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -59,18 +57,6 @@ pub(crate) struct Providers {
     models: Vec<Model>,
 }
 
-/// What was spent from one moment to another.
-struct Spent([i64; 2]);
-
-#[async_trait]
-impl Statement for Spent {
-    type Output = Vec<Share>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Share>, StoreError> {
-        spend::shares(tx, &self.0, By::Model).await
-    }
-}
-
 /// The models: whether each is asked, how its calls went, and how much it took from its provider's cache.
 #[utoipa::path(get, path = "/api/operations/providers", tag = "operations", responses((status = 200, body = Providers), (status = 401, body = Problem)))]
 pub(crate) async fn providers(
@@ -80,7 +66,8 @@ pub(crate) async fn providers(
     let (router, now) = (&served.router, served.router.clock.now());
     let ago = |hours| millis(now - SignedDuration::from_hours(hours));
     // The quarter of an hour that it is now counts as well.
-    let shares = router.store.read(Spent([ago(24), ago(-1)])).await?;
+    let day = [ago(24), ago(-1)];
+    let shares = router.store.read(async |tx| spend::shares(tx, &day, By::Model).await).await?;
     let catalog = Arc::clone(&router.terms().house.models);
     let (states, counted) = (catalog.states(), router.delivery.meters().model_calls.all());
     let model = |report: health::ModelReport| {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -13,11 +12,10 @@ use crate::operations::{ASKED, Part, age, paged};
 use crate::owner;
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
-use hob_core::domain::ids::{RunId, SessionId};
+use hob_core::domain::ids::RunId;
 use hob_router::operations::queue::Ended;
-use hob_store::error::StoreError;
-use hob_store::operations::{self, After, OpenRow};
-use hob_store::{Statement, Tx, sessions};
+use hob_store::operations::{self, OpenRow};
+use hob_store::sessions;
 
 /// A run that is not over.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -46,17 +44,6 @@ pub(crate) struct OpenRuns {
     next: Option<String>,
 }
 
-struct List(After);
-
-#[async_trait]
-impl Statement for List {
-    type Output = Vec<OpenRow>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<OpenRow>, StoreError> {
-        operations::open_runs(tx, self.0, ASKED).await
-    }
-}
-
 /// What is at work or waits its turn, in all conversations.
 #[utoipa::path(get, path = "/api/operations/queue", tag = "operations", params(Part),
     responses((status = 200, body = OpenRuns), (status = 401, body = Problem), (status = 422, body = Problem)))]
@@ -65,7 +52,9 @@ pub(crate) async fn list(
     _visitor: Visitor,
     Query(part): Query<Part>,
 ) -> Result<Json<OpenRuns>, Refused> {
-    let (rows, more) = paged(served.router.store.read(List(part.after()?)).await?);
+    let after = part.after()?;
+    let rows = served.router.store.read(async |tx| operations::open_runs(tx, after, ASKED).await).await?;
+    let (rows, more) = paged(rows);
     let now = served.router.clock.now();
     let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.session, row.id));
     let run = |row: OpenRow| OpenRun {
@@ -79,17 +68,6 @@ pub(crate) async fn list(
     Ok(Json(OpenRuns { runs: rows.into_iter().map(run).collect(), next }))
 }
 
-struct Key(SessionId);
-
-#[async_trait]
-impl Statement for Key {
-    type Output = Option<String>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
-        sessions::key(tx, self.0).await
-    }
-}
-
 /// Takes back a run that waits its turn, or stops one at work at its next safe boundary.
 #[utoipa::path(delete, path = "/api/operations/queue/{run}", tag = "operations", params(("run" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
@@ -101,7 +79,7 @@ pub(crate) async fn end(
     let me = owner::principal(&served.router).await?;
     match served.router.end_run(RunId(run), me.user).await? {
         Ended::Done(session) => {
-            let key = served.router.store.read(Key(session)).await?;
+            let key = served.router.store.read(async |tx| sessions::key(tx, session).await).await?;
             // Whoever has that conversation open sees it go.
             key.as_deref()
                 .and_then(|key| key.strip_prefix("web:"))

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -21,8 +20,8 @@ use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
 use hob_store::occurrences::{self, OccurrenceRow};
 use hob_store::schedules::{self, NewSchedule as New, ScheduleRow};
-use hob_store::{Statement, Tx, millis, operations};
-use hob_tools::schedule::change::{Alter, Change, Changed, Make, Viewer};
+use hob_store::{Tx, millis, operations};
+use hob_tools::schedule::change::{self, Change, Changed, Viewer};
 use hob_tools::schedule::made::{Maker, Wish};
 use hob_tools::schedule::shown;
 
@@ -93,23 +92,17 @@ pub(crate) struct Wanted {
     done: Option<bool>,
 }
 
-struct List {
+async fn list_with_history(
+    tx: &mut Tx,
     before: i64,
     done: bool,
-}
-
-#[async_trait]
-impl Statement for List {
-    type Output = Vec<(ScheduleRow, Vec<OccurrenceRow>)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let mut all = Vec::new();
-        for row in operations::schedules(tx, (self.before, self.done), ASKED).await? {
-            let came = occurrences::history(tx, row.id, CAME).await?;
-            all.push((row, came));
-        }
-        Ok(all)
+) -> Result<Vec<(ScheduleRow, Vec<OccurrenceRow>)>, StoreError> {
+    let mut all = Vec::new();
+    for row in operations::schedules(tx, (before, done), ASKED).await? {
+        let came = occurrences::history(tx, row.id, CAME).await?;
+        all.push((row, came));
     }
+    Ok(all)
 }
 
 impl Schedule {
@@ -156,8 +149,9 @@ pub(crate) async fn list(
     _visitor: Looks,
     Query(wanted): Query<Wanted>,
 ) -> Result<Json<Schedules>, Refused> {
-    let list = List { before: wanted.before.unwrap_or(i64::MAX), done: wanted.done.unwrap_or(false) };
-    let (rows, more) = paged(served.router.store.read(list).await?);
+    let (before, done) = (wanted.before.unwrap_or(i64::MAX), wanted.done.unwrap_or(false));
+    let rows = served.router.store.read(async |tx| list_with_history(tx, before, done).await).await?;
+    let (rows, more) = paged(rows);
     let now = served.router.clock.now();
     let next = rows.last().filter(|_| more).map(|(row, _)| row.id.0);
     Ok(Json(Schedules { schedules: rows.into_iter().map(|row| Schedule::of(row, now)).collect(), next }))
@@ -192,23 +186,16 @@ pub(crate) async fn make(
     let maker = Maker { user, conversation: place, taint: Taint::default(), call: None };
     let house = router.terms().house.purse.zone.clone();
     let new = wish.shape(maker, (&house, now)).map_err(|error| Refused::Bad(error.to_string()))?;
-    answer(&served, router.store.write(MakeOnce(Make { new, now })).await?, now).map(Json)
+    let made = router.store.write(async move |tx| make_once(tx, &new, now).await).await?;
+    answer(&served, made, now).map(Json)
 }
 
 /// The page sends again what it has no answer to: sent twice, it is made once.
-struct MakeOnce(Make);
-
-#[async_trait]
-impl Statement for MakeOnce {
-    type Output = Changed;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Changed, StoreError> {
-        let new = &self.0.new;
-        let known = schedules::list(tx, Some(new.user), LOOKED_THROUGH).await?;
-        match known.into_iter().find(|row| is_same(row, new)) {
-            Some(row) => Ok(Changed::Done(Box::new(row), Vec::new())),
-            None => self.0.run(tx).await,
-        }
+async fn make_once(tx: &mut Tx, new: &New, now: Timestamp) -> Result<Changed, StoreError> {
+    let known = schedules::list(tx, Some(new.user), LOOKED_THROUGH).await?;
+    match known.into_iter().find(|row| is_same(row, new)) {
+        Some(row) => Ok(Changed::Done(Box::new(row), Vec::new())),
+        None => change::make(tx, new, now).await,
     }
 }
 
@@ -266,7 +253,8 @@ async fn alter(served: &Served, (id, change): (i64, Change)) -> Result<Schedule,
     let principal = owner::principal(router).await?;
     // The page is nobody's but its owner's: everything may be seen there.
     let viewer = Viewer { principal, conversation: conversation("operations") };
-    let changed = router.store.write(Alter { viewer, id: ScheduleId(id), change, now }).await?;
+    let id = ScheduleId(id);
+    let changed = router.store.write(async move |tx| change::alter(tx, &viewer, id, change, now).await).await?;
     answer(served, changed, now)
 }
 

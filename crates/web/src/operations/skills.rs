@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -10,9 +9,7 @@ use serde::Serialize;
 use crate::door::visitor::Visitor;
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
-use hob_store::error::StoreError;
-use hob_store::skills::{self, SkillRow};
-use hob_store::{Statement, Tx};
+use hob_store::skills;
 
 /// A skill.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -47,21 +44,10 @@ pub(crate) struct Skills {
     broken: Vec<BrokenSkill>,
 }
 
-struct Records;
-
-#[async_trait]
-impl Statement for Records {
-    type Output = Vec<SkillRow>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<SkillRow>, StoreError> {
-        skills::list(tx).await
-    }
-}
-
 /// The skills, usable or not.
 #[utoipa::path(get, path = "/api/operations/skills", tag = "operations", responses((status = 200, body = Skills), (status = 401, body = Problem)))]
 pub(crate) async fn skills(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<Skills>, Refused> {
-    let records = served.router.store.read(Records).await?;
+    let records = served.router.store.read(skills::list).await?;
     let list = served.router.terms().house.skills.list_by(&records);
     let entry = |line: hob_core::domain::skills::SkillLine| SkillEntry {
         standing: line.standing.as_str(),

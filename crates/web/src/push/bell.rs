@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use async_trait::async_trait;
 use futures::future::join_all;
 use futures::{StreamExt as _, stream};
-use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -17,9 +15,9 @@ use crate::push::send::{Letter, Post, Sent, again_after};
 use crate::push::vapid::Key;
 use hob_core::domain::outgoing::Outgoing;
 use hob_router::intake::Router;
+use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::web_push::{self, Subscription};
-use hob_store::{Statement, Tx};
 use hob_tools::net::Guard;
 
 /// So many rings wait at most; what comes then is told by those before it.
@@ -98,34 +96,6 @@ pub fn hung(router: &Arc<Router>, page: &Arc<Page>, guard: Guard, subject: Strin
     (bell, Ringer { router: Arc::clone(router), page: Arc::clone(page), guard, subject, rings, is_heard })
 }
 
-/// Finds those that listen, and the key that they know Hob by.
-struct Listeners {
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Listeners {
-    type Output = (Vec<Subscription>, Option<Vec<u8>>);
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        Ok((web_push::list(tx, self.now).await?, web_push::find_key(tx).await?))
-    }
-}
-
-/// A push service has said that it knows an address no more.
-struct Gone {
-    id: i64,
-}
-
-#[async_trait]
-impl Statement for Gone {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        web_push::delete(tx, self.id).await
-    }
-}
-
 impl Ringer {
     /// Tells until it is to stop. What is being told then is left: it stands on the page.
     pub async fn work(self, stop: CancellationToken) {
@@ -160,7 +130,9 @@ struct Teller {
 
 impl Teller {
     async fn listeners(&self) -> Result<(Vec<Subscription>, Option<Vec<u8>>), StoreError> {
-        self.router.store.read(Listeners { now: self.router.clock.now() }).await
+        let now = self.router.clock.now();
+        let find = async |tx: &mut Tx| Ok((web_push::list(tx, now).await?, web_push::find_key(tx).await?));
+        self.router.store.read(find).await
     }
 
     /// Tells all that listen of one thing.
@@ -211,7 +183,7 @@ impl Teller {
     }
 
     async fn gone(&self, id: i64) {
-        match self.router.store.write(Gone { id }).await {
+        match self.router.store.write(async move |tx| web_push::delete(tx, id).await).await {
             Ok(()) => tracing::info!(subscription = id, "a browser is told no more: its push service knows it no more"),
             Err(error) => tracing::warn!(%error, "a browser that is gone is still written down"),
         }

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -17,9 +15,8 @@ use crate::push::send::{endpoint, recipient};
 use crate::push::vapid::{Key, fresh};
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
-use hob_store::error::StoreError;
+use hob_store::Tx;
 use hob_store::web_push::{self, Subscription};
-use hob_store::{Statement, Tx};
 
 /// The routes.
 pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
@@ -46,64 +43,6 @@ pub(crate) struct Listener {
     auth: String,
 }
 
-/// Looks how things stand for a visit.
-struct Look {
-    visit: i64,
-}
-
-#[async_trait]
-impl Statement for Look {
-    type Output = (Option<Vec<u8>>, bool);
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        Ok((web_push::find_key(tx).await?, web_push::is_told(tx, self.visit).await?))
-    }
-}
-
-/// Keeps a key, unless there is one: gives the one that is kept.
-struct Keep {
-    fresh: Vec<u8>,
-}
-
-#[async_trait]
-impl Statement for Keep {
-    type Output = Vec<u8>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<u8>, StoreError> {
-        web_push::key(tx, &self.fresh).await
-    }
-}
-
-/// Writes a browser down; false: there are too many.
-struct Add {
-    visit: i64,
-    new: Subscription,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Add {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        web_push::add(tx, self.visit, &self.new, self.now).await
-    }
-}
-
-/// A visit's browser is told no more.
-struct Leave {
-    visit: i64,
-}
-
-#[async_trait]
-impl Statement for Leave {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        web_push::leave(tx, self.visit).await
-    }
-}
-
 fn visit(visitor: Visitor) -> Result<i64, Refused> {
     visitor.visit.ok_or_else(|| Refused::Conflict("browsers that are logged in are told, programs are not".to_owned()))
 }
@@ -116,10 +55,15 @@ fn broken(error: SealError) -> Refused {
 #[utoipa::path(get, path = "/api/push", tag = "push",
     responses((status = 200, body = How), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 async fn how(State(served): State<Arc<Served>>, Owner(visitor): Owner) -> Result<Json<How>, Refused> {
-    let (kept, told) = served.router.store.read(Look { visit: visit(visitor)? }).await?;
+    let visit = visit(visitor)?;
+    let look = async |tx: &mut Tx| Ok((web_push::find_key(tx).await?, web_push::is_told(tx, visit).await?));
+    let (kept, told) = served.router.store.read(look).await?;
     let kept = match kept {
         Some(kept) => kept,
-        None => served.router.store.write(Keep { fresh: fresh().map_err(broken)? }).await?,
+        None => {
+            let fresh = fresh().map_err(broken)?;
+            served.router.store.write(async move |tx| web_push::key(tx, &fresh).await).await?
+        }
     };
     Ok(Json(How { key: Key::of(&kept).map_err(broken)?.public(), told }))
 }
@@ -136,7 +80,8 @@ async fn listen(
     let endpoint = endpoint(&address, &served.guard).map_err(Refused::Bad)?.to_string();
     let new = Subscription { id: 0, endpoint, p256dh, auth };
     recipient(&new).map_err(|error| Refused::Bad(error.to_string()))?;
-    if !served.router.store.write(Add { visit, new, now: served.router.clock.now() }).await? {
+    let now = served.router.clock.now();
+    if !served.router.store.write(async move |tx| web_push::add(tx, visit, &new, now).await).await? {
         return Err(Refused::Conflict("too many browsers are told already: log some of them out".to_owned()));
     }
     served.bell.heard();
@@ -147,6 +92,7 @@ async fn listen(
 #[utoipa::path(delete, path = "/api/push", tag = "push",
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 async fn leave(State(served): State<Arc<Served>>, Owner(visitor): Owner) -> Result<StatusCode, Refused> {
-    served.router.store.write(Leave { visit: visit(visitor)? }).await?;
+    let visit = visit(visitor)?;
+    served.router.store.write(async move |tx| web_push::leave(tx, visit).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }

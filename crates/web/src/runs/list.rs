@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Query, State};
 use serde::{Deserialize, Serialize};
@@ -13,17 +12,14 @@ use crate::door::visitor::Visitor;
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
 use hob_agent::machine::status::Status;
-use hob_core::domain::ids::SessionId;
 use hob_core::domain::inbound::ChannelKind;
-use hob_store::error::StoreError;
-use hob_store::run_list::{self, Below, Entry, Wish};
-use hob_store::{Statement, Tx, millis, sessions};
+use hob_store::millis;
+use hob_store::run_list::{self, Below, Entry, Part};
 
 /// So many runs are shown at once.
 const PAGE: i64 = 50;
-/// So many are looked at in one step, and so many steps are made for one page: what is rare is found by looking again.
-const STEP: i64 = 500;
-const STEPS_MAX: u32 = 10;
+/// So many characters of a message are shown.
+const WORDS_MAX: usize = 300;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
     OpenApiRouter::new().routes(routes!(list))
@@ -75,7 +71,7 @@ impl From<Entry> for RunEntry {
             end,
             accepted_at: created_at,
             ended_at,
-            message: text,
+            message: text.chars().take(WORDS_MAX).collect(),
             cycles,
             tokens,
             cost_nano_usd: cost,
@@ -146,73 +142,14 @@ impl Filter {
         })
     }
 
-    fn look(self, now: i64) -> Result<Look, Refused> {
-        let states = self.states()?;
+    fn list(self, now: i64) -> Result<(run_list::Filter, Below), Refused> {
+        let states = self.states()?.map(|states| states.into_iter().map(str::to_owned).collect());
         if let Some(channel) = &self.channel {
             channel.parse::<ChannelKind>().map_err(|error| Refused::Bad(error.to_string()))?;
         }
-        let encoded = states.as_ref().map(serde_json::to_string).transpose();
-        let encoded = encoded.map_err(|error| Refused::Store(StoreError::Database(error.to_string())))?;
         let Self { before, channel, session, cost_min, took_min, .. } = self;
-        let wish = Wish { channel, states: encoded, cost_min, took_min, now };
-        Ok(Look { before: before.unwrap_or(i64::MAX), session, states, wish })
-    }
-}
-
-/// Looks for runs.
-struct Look {
-    before: i64,
-    session: Option<String>,
-    states: Option<Vec<&'static str>>,
-    wish: Wish,
-}
-
-#[async_trait]
-impl Statement for Look {
-    /// None: there is no such conversation.
-    type Output = Option<(Vec<Entry>, Option<i64>)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let session = match &self.session {
-            None => None,
-            Some(key) => match sessions::find_by_key(tx, key).await? {
-                Some(session) => Some(session.id),
-                None => return Ok(None),
-            },
-        };
-        let mut found: Vec<Entry> = Vec::new();
-        let mut before = self.before;
-        for _ in 0..STEPS_MAX {
-            let candidates = self.candidates(tx, session, Below { before, limit: STEP }).await?;
-            let room = PAGE - i64::try_from(found.len()).unwrap_or(PAGE);
-            found.extend(run_list::pick(tx, &candidates, &self.wish, room).await?);
-            let is_full = i64::try_from(found.len()).is_ok_and(|count| count >= PAGE);
-            let is_all = i64::try_from(candidates.len()).is_ok_and(|count| count < STEP);
-            match (is_full, candidates.last()) {
-                (true, _) => return Ok(Some((found.clone(), found.last().map(|last| last.id.0)))),
-                (false, Some(last)) if !is_all => before = last.0,
-                (false, _) => return Ok(Some((found, None))),
-            }
-        }
-        Ok(Some((found, Some(before))))
-    }
-}
-
-impl Look {
-    /// Those that come next, by the index that leaves out the most.
-    async fn candidates(
-        &self,
-        tx: &mut Tx,
-        session: Option<SessionId>,
-        below: Below,
-    ) -> Result<Vec<hob_core::domain::ids::RunId>, StoreError> {
-        match (session, self.states.as_deref()) {
-            (_, Some([])) => Ok(Vec::new()),
-            (Some(session), _) => run_list::of_session(tx, session, below).await,
-            (None, Some([state])) if OPEN.contains(state) => run_list::open(tx, below).await,
-            (None, Some([state])) if *state != Status::Completed.as_str() => run_list::ended_so(tx, state, below).await,
-            (None, _) => run_list::newest(tx, below).await,
-        }
+        let filter = run_list::Filter { session, channel, states, cost_min, took_min, now };
+        Ok((filter, Below { before: before.unwrap_or(i64::MAX), limit: PAGE }))
     }
 }
 
@@ -224,9 +161,10 @@ async fn list(
     _visitor: Visitor,
     Query(filter): Query<Filter>,
 ) -> Result<Json<RunList>, Refused> {
-    let look = filter.look(millis(served.router.clock.now()))?;
-    let (found, next) = served.router.store.read(look).await?.ok_or(Refused::NotFound("conversation"))?;
-    Ok(Json(RunList { runs: found.into_iter().map(RunEntry::from).collect(), next }))
+    let (filter, below) = filter.list(millis(served.router.clock.now()))?;
+    let part = served.router.store.read(async |tx| run_list::list(tx, &filter, below).await).await?;
+    let Part { runs, next } = part.ok_or(Refused::NotFound("conversation"))?;
+    Ok(Json(RunList { runs: runs.into_iter().map(RunEntry::from).collect(), next }))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use serde::{Deserialize, Serialize};
@@ -24,15 +23,15 @@ use hob_agent::machine::state::Phase;
 use hob_agent::machine::status::Status;
 use hob_agent::machine::{Replay, texts};
 use hob_agent::projection::failure::FailurePanel;
-use hob_agent::replay::load::{Found, Load};
+use hob_agent::replay::load::{self, Found};
 use hob_agent::replay::tree::Tree;
 use hob_agent::replay::{Recorded, line};
 use hob_core::domain::ids::RunId;
 use hob_router::failures;
 use hob_store::error::StoreError;
 use hob_store::journal::EventRow;
-use hob_store::run_list::{self, Entry, Wish};
-use hob_store::{Statement, Tx, agents, runs, sessions, switches};
+use hob_store::run_list::{self, Entry};
+use hob_store::{Tx, agents, runs, sessions, switches};
 
 /// So many events are shown at once.
 const EVENTS_MAX: i64 = 100;
@@ -100,36 +99,25 @@ pub(crate) struct Cycles {
 }
 
 /// Reads what stands beside a run's journal.
-struct Beside {
-    run: RunId,
-    now: i64,
-}
-
-#[async_trait]
-impl Statement for Beside {
-    type Output = Option<(Entry, bool, bool)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let wish = Wish { now: self.now, ..Wish::default() };
-        let Some(entry) = run_list::pick(tx, &[self.run], &wish, 1).await?.pop() else {
-            return Ok(None);
-        };
-        let mut paused = false;
-        if entry.ended_at.is_none()
-            && let Some(row) = runs::look::lookup(tx, self.run).await?
-        {
-            let home = agents::home(tx, self.run).await?.unwrap_or(row.session);
-            paused = sessions::paused_by(tx, home).await?.is_some() || switches::paused_by(tx).await?.is_some();
-        }
-        let failed = entry.state == Status::Failed.as_str() && failures::is_open(tx, self.run).await?;
-        Ok(Some((entry, paused, failed)))
+async fn stands_beside(tx: &mut Tx, run: RunId) -> Result<Option<(Entry, bool, bool)>, StoreError> {
+    let Some(entry) = run_list::find(tx, run).await? else {
+        return Ok(None);
+    };
+    let mut paused = false;
+    if entry.ended_at.is_none()
+        && let Some(row) = runs::look::lookup(tx, run).await?
+    {
+        let home = agents::home(tx, run).await?.unwrap_or(row.session);
+        paused = sessions::paused_by(tx, home).await?.is_some() || switches::paused_by(tx).await?.is_some();
     }
+    let failed = entry.state == Status::Failed.as_str() && failures::is_open(tx, run).await?;
+    Ok(Some((entry, paused, failed)))
 }
 
 impl Served {
     /// The recorded run; the words are why there is none.
     pub(super) async fn recorded(&self, run: i64) -> Result<Result<Box<Recorded>, &'static str>, Refused> {
-        Ok(match self.router.store.read(Load { run: RunId(run) }).await? {
+        Ok(match self.router.store.read(async |tx| load::load(tx, RunId(run)).await).await? {
             Found::Run(recorded) if recorded.events.is_empty() && recorded.broken.is_none() => {
                 Err("What was said in this run was forgotten, and its journal with it.")
             }
@@ -151,8 +139,7 @@ async fn run(
     Path(run): Path<i64>,
     Query(Cycles { from, before }): Query<Cycles>,
 ) -> Result<Json<RunShown>, Refused> {
-    let now = hob_store::millis(served.router.clock.now());
-    let read = served.router.store.read(Beside { run: RunId(run), now });
+    let read = served.router.store.read(async |tx| stands_beside(tx, RunId(run)).await);
     let (entry, paused, failed) = read.await?.ok_or(Refused::NotFound("run"))?;
     let entry = RunEntry::from(entry);
     let models = served.router.terms().house.models.labels().map(|(_, label)| label.to_owned()).collect();
@@ -251,24 +238,18 @@ pub(crate) struct Part {
 }
 
 /// Reads a part of a journal.
-struct LoadPart {
+async fn load_part(
+    tx: &mut Tx,
     run: RunId,
     after: i64,
     limit: i64,
-}
-
-#[async_trait]
-impl Statement for LoadPart {
-    type Output = Option<(String, i64, Vec<EventRow>)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let Some(row) = runs::look::lookup(tx, self.run).await? else {
-            return Ok(None);
-        };
-        let upto = hob_store::journal::last(tx, self.run).await?;
-        let all = (self.after, i64::MAX);
-        Ok(Some((row.state, upto, hob_store::journal::part(tx, self.run, all, self.limit).await?)))
-    }
+) -> Result<Option<(String, i64, Vec<EventRow>)>, StoreError> {
+    let Some(row) = runs::look::lookup(tx, run).await? else {
+        return Ok(None);
+    };
+    let upto = hob_store::journal::last(tx, run).await?;
+    let all = (after, i64::MAX);
+    Ok(Some((row.state, upto, hob_store::journal::part(tx, run, all, limit).await?)))
 }
 
 /// A part of a run's journal. Whoever asks for what comes after the last event that they know hears how it goes on.
@@ -281,8 +262,9 @@ async fn events(
     Query(Part { after, limit }): Query<Part>,
 ) -> Result<Json<EventList>, Refused> {
     let limit = limit.unwrap_or(EVENTS_MAX).clamp(0, EVENTS_MAX);
-    let load = LoadPart { run: RunId(run), after: after.unwrap_or(0), limit };
-    let (state, upto, rows) = served.router.store.read(load).await?.ok_or(Refused::NotFound("run"))?;
+    let after = after.unwrap_or(0);
+    let part = served.router.store.read(async |tx| load_part(tx, RunId(run), after, limit).await).await?;
+    let (state, upto, rows) = part.ok_or(Refused::NotFound("run"))?;
     let shown = |row: &EventRow| {
         let text = match journal::decode(RunId(run), row) {
             Ok(event) => told(&event),
@@ -325,8 +307,9 @@ async fn event(
     _visitor: Visitor,
     Path((run, seq)): Path<(i64, i64)>,
 ) -> Result<Json<WholeEvent>, Refused> {
-    let load = LoadPart { run: RunId(run), after: seq.saturating_sub(1), limit: 1 };
-    let (_, _, rows) = served.router.store.read(load).await?.ok_or(Refused::NotFound("run"))?;
+    let before = seq.saturating_sub(1);
+    let part = served.router.store.read(async |tx| load_part(tx, RunId(run), before, 1).await).await?;
+    let (_, _, rows) = part.ok_or(Refused::NotFound("run"))?;
     let row = rows.into_iter().find(|row| row.seq == seq).ok_or(Refused::NotFound("event"))?;
     let EventRow { kind, version, body, at, .. } = row;
     let body = match serde_json::from_str::<Value>(&body) {

@@ -18,7 +18,7 @@ use hob_agent::machine::compaction::size;
 use hob_agent::machine::state::{Active, Phase, State as RunState};
 use hob_agent::machine::texts;
 use hob_agent::prompt::Material;
-use hob_agent::replay::at::{LoadAt, Standing};
+use hob_agent::replay::at::{self, Standing};
 use hob_agent::replay::line;
 use hob_core::domain::ids::RunId;
 use hob_core::domain::money::Money;
@@ -107,15 +107,15 @@ impl Served {
         if at < 1 {
             return Err(Refused::Bad("the first event has the number 1".to_owned()));
         }
-        let load = LoadAt { run: RunId(run), at };
-        let unfolded = self.router.store.read(load).await?.ok_or(Refused::NotFound("run"))?;
+        let unfolded = self.router.store.read(async |tx| at::unfolded(tx, RunId(run), at).await).await?;
+        let unfolded = unfolded.ok_or(Refused::NotFound("run"))?;
         Ok(beside(move || unfolded.fold()).await??)
     }
 
     /// What its requests are made of at that point; none: it has not begun, or that is not kept any more.
     async fn material(&self, standing: &Standing) -> Result<Option<Material>, Refused> {
         match standing.wants() {
-            Some(wanted) => Ok(self.router.store.read(wanted).await?),
+            Some(wanted) => Ok(self.router.store.read(async |tx| wanted.load(tx).await).await?),
             None => Ok(None),
         }
     }

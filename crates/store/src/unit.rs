@@ -1,0 +1,38 @@
+//! What is done on the database in one piece.
+
+use crate::Tx;
+use crate::error::StoreError;
+
+/// A unit of work: `async |tx| …`, which captures what it needs, or an `async fn` that takes nothing but the connection.
+///
+/// It can run again. Each attempt is a clone with its own copies of what was captured, on a database that has seen nothing of
+/// the attempts before. So what is large is captured as an `Arc`, and what must happen once is not done in here.
+///
+/// It is a trait for its bounds' sake; whatever has them is one.
+pub trait UnitOfWork<T>: AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + for<'t> Attempt<'t, T> + Clone + Send {}
+
+impl<T, F> UnitOfWork<T> for F where
+    F: AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + for<'t> Attempt<'t, T> + Clone + Send
+{
+}
+
+/// What `AsyncFnOnce` cannot be asked for: that its future may go to another thread.
+pub trait Attempt<'t, T> {
+    /// The future.
+    type Running: Future<Output = Result<T, StoreError>> + Send;
+
+    /// Begins the one attempt that this clone is for.
+    fn begin(self, tx: &'t mut Tx) -> Self::Running;
+}
+
+impl<'t, T, F, R> Attempt<'t, T> for F
+where
+    F: FnOnce(&'t mut Tx) -> R,
+    R: Future<Output = Result<T, StoreError>> + Send,
+{
+    type Running = R;
+
+    fn begin(self, tx: &'t mut Tx) -> R {
+        self(tx)
+    }
+}
