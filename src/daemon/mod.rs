@@ -209,7 +209,7 @@ impl Daemon {
         off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
         let servers =
             toolset::mcp::servers(blueprint, &made.ports.tools, (&roots.sandbox, &switches.channels, &switches.cut));
-        let settings = switches.lanes(&blueprint.config, serves, &rest);
+        let settings = switches.lanes(serves, &rest);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);
         let router = Arc::new(Router {
             store: store.clone(),

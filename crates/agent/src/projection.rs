@@ -10,25 +10,24 @@ pub mod owners;
 pub mod remember;
 pub mod resolved;
 pub mod said;
+pub(crate) mod words;
 pub mod write;
 
 use crate::handover::HandoverChange;
 use crate::journal::RunKey;
 use crate::machine::accepted::Order;
-use crate::machine::asking::Answerer;
 use crate::machine::begun::Recalled;
 use crate::machine::compaction::{plan, summary};
 use crate::machine::effect::{Effect, ModelCall, Purpose};
-use crate::machine::event::{Event, Reply, ToolOutcome};
+use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::note::CompactionMeans;
-use crate::machine::question::Question;
 use crate::machine::state::{Active, Failure, Phase, State};
 use crate::machine::stop::CancelReason;
 use crate::machine::{Step, approval, texts};
 use crate::prefix::Prefix;
-use crate::projection::buttons::{choices, question_text};
 use crate::projection::resolved::Resolution;
 use crate::projection::said::{Said, answered_by, said};
+use crate::projection::words::{is_running, rows_of_words};
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
@@ -388,116 +387,6 @@ fn ended(billed: &Usage, cost: Option<Money>, latency_ms: Option<i64>) -> CallEn
     }
 }
 
-fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Row> {
-    match event {
-        // A call that asks is done when the person has answered: with the messages of its batch.
-        // What the machine answers by itself is known there as well.
-        Event::ToolFinished { outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. }, .. } => Vec::new(),
-        Event::ToolFinished { outcome: ToolOutcome::Spawn { .. } | ToolOutcome::Tell { .. }, .. } => Vec::new(),
-        // It is run again: what came of the call is not known yet.
-        Event::ToolFinished { call, outcome: ToolOutcome::Transient { .. }, .. } if is_running(after, call) => {
-            Vec::new()
-        }
-        Event::ToolFinished { call, outcome, .. } => {
-            let (text, is_error) = outcome_text(outcome);
-            vec![Row::ToolFinished { call: call.clone(), text: text.to_owned(), is_error }]
-        }
-        // Who paused it was told so, and agents are nobody's business but the run's.
-        Event::HumanAsked(Question::Paused { .. } | Question::Agents) => Vec::new(),
-        Event::HumanAsked(question) => after.active().map_or_else(Vec::new, |run| asked(key, run, question, seq)),
-        Event::Replied(Reply::Answer { text }) => {
-            let (text, choices) = (text.clone(), Vec::new());
-            vec![Row::Say { seq, text, form: Form::Markdown, choices, part: Part::Reply }]
-        }
-        Event::Replied(Reply::Notice { text }) => {
-            let (text, choices) = (text.clone(), Vec::new());
-            vec![Row::Say { seq, text, form: Form::Plain, choices, part: Part::Reply }]
-        }
-        Event::Replied(Reply::Silence)
-        | Event::Accepted(_)
-        | Event::Edited { .. }
-        | Event::Withdrawn
-        | Event::Joined { .. }
-        | Event::Begun(_)
-        | Event::Steered(_)
-        | Event::ToolStarted { .. }
-        | Event::HumanAnswered(_)
-        | Event::BudgetReached(_)
-        | Event::QuotaReached(_)
-        | Event::Expired { .. }
-        | Event::GrantRevoked { .. }
-        | Event::ChildEnded(_)
-        | Event::PauseRequested { .. }
-        | Event::PauseLifted { .. }
-        | Event::CompactRequested { .. }
-        | Event::SummaryAsked { .. }
-        | Event::SummaryMade { .. }
-        | Event::SummaryFailed { .. }
-        | Event::ToolRetried(_)
-        | Event::LoopDetected(_)
-        | Event::Escalated(_)
-        | Event::PhantomCaught(_)
-        | Event::Compacted(_)
-        | Event::RecoveryFired(_)
-        | Event::SoftExhausted
-        | Event::Terminated(_)
-        | Event::SoftLimit
-        | Event::Suspended
-        | Event::ModelAsked { .. }
-        | Event::ModelAnswered(_)
-        | Event::Assessed { .. }
-        | Event::Looked { .. }
-        | Event::ModelFailed { .. }
-        | Event::Resumed { .. }
-        | Event::Mismatched(_)
-        | Event::CancelRequested(_)
-        | Event::Panicked { .. }
-        | Event::Ended(_) => Vec::new(),
-    }
-}
-
-/// A question is put where the run talks, and before the owners where only they may answer it.
-fn asked(key: &RunKey, run: &Active, question: &Question, seq: i64) -> Vec<Row> {
-    let (number, text) = (run.questions, question_text(run, question));
-    let choices = choices(key, number, question);
-    let user = run.input.principal.user;
-    let whole = approval::words::left_out(question).map(|text| (user, text));
-    let owners = (Answerer::of(run, question) == Answerer::Owner).then(|| Row::AskOwners {
-        seq,
-        who: approval::words::quotable(&run.input.principal.name),
-        text: text.clone(),
-        choices: choices.clone(),
-        question: number,
-        whole: whole.clone(),
-    });
-    let attached = whole.map(|(user, text)| Row::Attached { seq, user, text });
-    let here = Row::Say { seq, text, form: Form::Plain, choices, part: Part::Question(number) };
-    attached.into_iter().chain([here]).chain(owners).collect()
-}
-
-fn is_running(state: &State, id: &CallId) -> bool {
-    let Some(Phase::Acting(batch)) = state.active().map(|run| &run.phase) else {
-        return false;
-    };
-    batch.started().any(|(call, _)| call.id == *id)
-}
-
 fn count(tokens: u64) -> i64 {
     i64::try_from(tokens).unwrap_or(i64::MAX)
-}
-
-/// What the envelope keeps of an outcome, and whether it is a failure.
-pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
-    match outcome {
-        ToolOutcome::Text { text, is_error } | ToolOutcome::Seen { text, is_error, .. } => (text, *is_error),
-        ToolOutcome::Exited { text, code } => (text, *code != 0),
-        ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
-        ToolOutcome::Notebook { .. } | ToolOutcome::Plan => ("", false),
-        ToolOutcome::MoreIterations { reason } => (reason, false),
-        ToolOutcome::Spawn { mission } => (&mission.task, false),
-        ToolOutcome::Tell { text, .. } => (text, false),
-        ToolOutcome::Ask { question } => (question, false),
-        ToolOutcome::Deliver { delivery } => (&delivery.text, false),
-        ToolOutcome::Interrupted => (texts::INTERRUPTED, true),
-    }
 }

@@ -48,12 +48,12 @@ pub(super) fn apply(table: &mut Table, all: &[Renamed]) -> (Vec<Note>, Vec<Both>
     (notes, both)
 }
 
-fn path(steps: &[String]) -> String {
+pub(super) fn path(steps: &[String]) -> String {
     steps.iter().fold(String::new(), |at, step| place::child(&at, step))
 }
 
 /// The paths in the table that fit.
-fn matches(table: &Table, pattern: &[&str]) -> Vec<Vec<String>> {
+pub(super) fn matches(table: &Table, pattern: &[&str]) -> Vec<Vec<String>> {
     let [first, rest @ ..] = pattern else { return Vec::new() };
     let fitting = table.iter().filter(|(key, _)| *first == "*" || first == key);
     let paths = fitting.flat_map(|(key, (_, node))| match (&node.value, rest) {
@@ -74,7 +74,7 @@ fn filled(renamed: &Renamed, from: &[String]) -> Vec<String> {
     renamed.to.iter().map(step).collect()
 }
 
-fn take(table: &mut Table, path: &[String]) -> Option<(usize, Node)> {
+pub(super) fn take(table: &mut Table, path: &[String]) -> Option<(usize, Node)> {
     match path {
         [] => None,
         [last] => table.remove(last),

@@ -8,7 +8,7 @@ use tracing::{debug, info, warn};
 
 use crate::call::Request;
 use crate::convert::{Kind, cursor, list};
-use crate::hand::{Hand, Trouble};
+use crate::submitter::{Submitter, Trouble};
 use crate::wire::{Guild, Id, Message, Place};
 use hob_core::domain::inbound::{ChannelKind, Cursor, DISCORD_PRIVATE};
 
@@ -25,39 +25,39 @@ const TIME_BITS: u32 = 22;
 const TALKED_IN: [u8; 7] = [0, 2, 5, 10, 11, 12, 13];
 
 /// Private chats, as far as they are known: Discord does not list them.
-pub(super) async fn private(hand: &mut Hand<'_>) -> Result<(), Trouble> {
-    let cursors = cursors(hand).await?;
+pub(super) async fn private(submitter: &mut Submitter<'_>) -> Result<(), Trouble> {
+    let cursors = cursors(submitter).await?;
     let chats =
         cursors.iter().filter_map(|(list, from)| Some((Id::parse(list.strip_prefix(DISCORD_PRIVATE)?)?, *from)));
     for (chat, from) in chats {
-        fetch(hand, (chat, Kind::Private, None), from).await?;
+        fetch(submitter, (chat, Kind::Private, None), from).await?;
     }
     Ok(())
 }
 
 /// A server's channels and threads.
-pub(super) async fn guild(hand: &mut Hand<'_>, guild: &Guild) -> Result<(), Trouble> {
-    let mut cursors = cursors(hand).await?;
+pub(super) async fn guild(submitter: &mut Submitter<'_>, guild: &Guild) -> Result<(), Trouble> {
+    let mut cursors = cursors(submitter).await?;
     let places = talked_in(guild.channels.iter().chain(&guild.threads));
     // Before anything is fetched, which moves cursors: what is interrupted here could not tell old from new when it is tried
     // again.
     for cursor in firsts(&places, &cursors) {
-        hand.advance(cursor.clone()).await?;
+        submitter.advance(cursor.clone()).await?;
         cursors.insert(cursor.list, cursor.position);
     }
     for (place, kind) in places {
         if let Some(from) = cursors.get(&list(place.id, kind)).filter(|from| is_behind(place, **from)) {
-            fetch(hand, (place.id, kind, Some(guild.id)), *from).await?;
+            fetch(submitter, (place.id, kind, Some(guild.id)), *from).await?;
         }
     }
     Ok(())
 }
 
 /// Threads that were put away meanwhile: no server lists them. What was said there before is fetched as well.
-pub(super) async fn put_away(hand: &mut Hand<'_>) -> Result<(), Trouble> {
-    for (thread, from) in sought(&cursors(hand).await?, |place| hand.is_listed(place)) {
+pub(super) async fn put_away(submitter: &mut Submitter<'_>) -> Result<(), Trouble> {
+    for (thread, from) in sought(&cursors(submitter).await?, |place| submitter.is_listed(place)) {
         let channel = thread.to_string();
-        let place = match hand.api.call(Request::get(["channels", &channel])).await {
+        let place = match submitter.api.call(Request::get(["channels", &channel])).await {
             Ok(answer) => answer.parse::<Place>().ok(),
             Err(error) if error.passes() => return Err(error.into()),
             Err(error) => {
@@ -68,7 +68,7 @@ pub(super) async fn put_away(hand: &mut Hand<'_>) -> Result<(), Trouble> {
         let place = place.filter(|place| is_behind(place, from));
         let found = place.and_then(|place| Some((Kind::of(place.kind, place.parent_id)?, place.guild_id)));
         if let Some((kind @ Kind::Thread(_), guild)) = found {
-            fetch(hand, (thread, kind, guild), from).await?;
+            fetch(submitter, (thread, kind, guild), from).await?;
         }
     }
     Ok(())
@@ -76,11 +76,11 @@ pub(super) async fn put_away(hand: &mut Hand<'_>) -> Result<(), Trouble> {
 
 /// Gives places cursors that Discord told of while Hob was there, and that have none: what is said there during an outage
 /// would else count as said before Hob came.
-pub(super) async fn begin(hand: &Hand<'_>, places: &[Place], is_new: bool) -> Result<(), Trouble> {
-    let cursors = cursors(hand).await?;
+pub(super) async fn begin(submitter: &Submitter<'_>, places: &[Place], is_new: bool) -> Result<(), Trouble> {
+    let cursors = cursors(submitter).await?;
     for (place, kind) in talked_in(places) {
         if !cursors.contains_key(&list(place.id, kind)) {
-            hand.advance(Cursor { list: list(place.id, kind), position: first(place, is_new) }).await?;
+            submitter.advance(Cursor { list: list(place.id, kind), position: first(place, is_new) }).await?;
         }
     }
     Ok(())
@@ -140,20 +140,20 @@ fn sought(cursors: &BTreeMap<String, i64>, is_listed: impl Fn(Id) -> bool) -> Ve
     sought
 }
 
-async fn cursors(hand: &Hand<'_>) -> Result<BTreeMap<String, i64>, Trouble> {
-    Ok(hand.intake.cursors(ChannelKind::Discord, &hand.discord.settings.account).await?)
+async fn cursors(submitter: &Submitter<'_>) -> Result<BTreeMap<String, i64>, Trouble> {
+    Ok(submitter.intake.cursors(ChannelKind::Discord, &submitter.discord.settings.account).await?)
 }
 
 /// Hands in the history of a channel, which may be a server's, after a message.
 async fn fetch(
-    hand: &mut Hand<'_>,
+    submitter: &mut Submitter<'_>,
     (place, kind, guild): (Id, Kind, Option<Id>),
     mut from: i64,
 ) -> Result<(), Trouble> {
     loop {
         let channel = place.to_string();
         let request = Request::get(["channels", &channel, "messages"]).query("after", from).query("limit", PAGE);
-        let answer = match hand.api.call(request).await {
+        let answer = match submitter.api.call(request).await {
             Ok(answer) => answer,
             Err(error) if error.passes() => return Err(error.into()),
             Err(error) => {
@@ -176,16 +176,16 @@ async fn fetch(
         messages.iter_mut().for_each(|message| message.guild_id = guild);
         let Some(newest) = messages.last().map(|message| message.id) else {
             // It is read to its end, which is its beginning.
-            return if from < place.position() { hand.advance(cursor(place, kind, place)).await } else { Ok(()) };
+            return if from < place.position() { submitter.advance(cursor(place, kind, place)).await } else { Ok(()) };
         };
         let mut handed_in = None;
         for message in &messages {
-            if hand.say(message, kind, true).await? {
+            if submitter.say(message, kind, true).await? {
                 handed_in = Some(message.id);
             }
         }
         if handed_in != Some(newest) {
-            hand.advance(cursor(place, kind, newest)).await?;
+            submitter.advance(cursor(place, kind, newest)).await?;
         }
         info!(channel = "discord", place = %place, messages = messages.len(), "fetched what was missed");
         if is_last || newest.position() <= from {

@@ -15,10 +15,10 @@ use tracing::{info, warn};
 
 use crate::Discord;
 use crate::call::{Api, CallError, Request};
-use crate::hand::Hand;
 use crate::hear::Hearing;
 use crate::session::{Attempts, Came, Ended, Fate, Session, bad_token, missing_content};
 use crate::socket::open;
+use crate::submitter::Submitter;
 use crate::wire::{Application, GatewayBot, User};
 use hob_core::domain::channel::{Intake, Unusable};
 use hob_core::domain::waits::Waits;
@@ -41,15 +41,15 @@ impl Held {
 pub(super) struct Gateway<'a> {
     discord: &'a Discord,
     session: Held,
-    hand: Hand<'a>,
+    submitter: Submitter<'a>,
     attempts: Attempts,
     waits: Waits,
 }
 
 impl<'a> Gateway<'a> {
     pub(super) fn new(discord: &'a Discord, intake: &'a dyn Intake) -> Self {
-        let (hand, session) = (Hand::new(discord, intake), Held::default());
-        Self { discord, session, hand, attempts: Attempts::default(), waits: Waits::default() }
+        let (submitter, session) = (Submitter::new(discord, intake), Held::default());
+        Self { discord, session, submitter, attempts: Attempts::default(), waits: Waits::default() }
     }
 
     /// Connects for ever; dropped to end it.
@@ -68,13 +68,13 @@ impl<'a> Gateway<'a> {
         self.discord.health.turned(self.discord.settings.pace.send_deadline * 2);
         // A new client each time: the old one may be what is broken.
         let api = self.discord.fresh_api().map_err(|error| Ended::Resume(error.to_string()))?;
-        self.hand.api = api.clone();
+        self.submitter.api = api.clone();
         let session = self.session.lock().clone();
         if let Some(address) = session.as_ref().and_then(|session| session.address.clone()) {
             return Ok(address);
         }
         if session.is_none() {
-            self.hand.application = Some(application(&api).await?.id);
+            self.submitter.application = Some(application(&api).await?.id);
         }
         let gateway: GatewayBot = ask(&api, ["gateway", "bot"]).await?;
         if let Some(limit) = gateway.session_start_limit.filter(|limit| session.is_none() && limit.remaining == 0) {
@@ -101,7 +101,7 @@ impl<'a> Gateway<'a> {
         // What was heard and not handed in by the end, Discord tells again: the session resumes from what was.
         let ended = tokio::select! {
             ended = hearing.run() => ended,
-            never = self.hand.take_all(receiver, &self.session) => match never {},
+            never = self.submitter.take_all(receiver, &self.session) => match never {},
         };
         (ended, hearing.came())
     }

@@ -12,7 +12,7 @@ use crate::call::{Api, CallError, Request};
 use crate::convert::{is_command, is_taken, may_answer};
 use crate::gateway::Held;
 use crate::session::{Came, Ended, closed};
-use crate::socket::{Heard, Socket};
+use crate::socket::{GatewayInput, Socket};
 use crate::wire::{Frame, Hello, Interaction, Ready};
 
 /// What Hob hears of: servers with their channels and threads, what is said there and in private, and its words.
@@ -130,14 +130,14 @@ impl<'a> Hearing<'a> {
         }
     }
 
-    async fn take(&mut self, heard: Heard) -> Result<(), Ended> {
+    async fn take(&mut self, heard: GatewayInput) -> Result<(), Ended> {
         let frame = match heard {
-            Heard::Frame(frame) => frame,
-            Heard::Unreadable(why) => {
+            GatewayInput::Frame(frame) => frame,
+            GatewayInput::Unreadable(why) => {
                 warn!(channel = "discord", %why, "a frame cannot be read; passed over");
                 return Ok(());
             }
-            Heard::Closed(code, reason) => return Err(closed(code, &reason)),
+            GatewayInput::Closed(code, reason) => return Err(closed(code, &reason)),
         };
         match frame.op {
             op::DISPATCH => self.dispatch(frame)?,

@@ -1,7 +1,7 @@
 //! Discord: its gateway in, its REST API out.
 //!
 //! Never: an event passed over before the intake has it, a decision who may speak, or the token in a text.
-//! Start at [`Discord::run`]; `gateway` keeps the connection, `hear` listens, `hand` hands in, `convert` translates,
+//! Start at [`Discord::run`]; `gateway` keeps the connection, `hear` listens, `submitter` hands in, `convert` translates,
 //! `catch_up` fetches what was missed, `send` takes out.
 
 mod authors;
@@ -12,7 +12,6 @@ pub mod commands;
 mod convert;
 mod fetch;
 mod gateway;
-mod hand;
 mod hear;
 mod limits;
 mod send;
@@ -20,6 +19,7 @@ mod session;
 pub mod settings;
 mod signs;
 mod socket;
+mod submitter;
 mod text;
 mod upload;
 mod wire;

@@ -24,7 +24,7 @@ pub(super) struct Socket(WebSocketStream<Upgraded>);
 
 /// What came.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum GatewayInput {
     /// A frame.
     Frame(Frame),
     /// Something that is no frame.
@@ -66,32 +66,32 @@ async fn connect(address: &str, within: Duration) -> Result<Socket, String> {
 
 /// What is sent to the gateway.
 #[derive(Serialize)]
-struct Said<'a, T> {
+struct GatewayPayload<'a, T> {
     op: u8,
     d: &'a T,
 }
 
 impl Socket {
     /// What comes next. Nothing is lost if it is not waited for to the end.
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> GatewayInput {
         loop {
             let message = match self.0.next().await {
                 Some(Ok(message)) => message,
-                Some(Err(error)) => return Heard::Closed(None, error.to_string()),
-                None => return Heard::Closed(None, "the connection ended".to_owned()),
+                Some(Err(error)) => return GatewayInput::Closed(None, error.to_string()),
+                None => return GatewayInput::Closed(None, "the connection ended".to_owned()),
             };
             match message {
                 Message::Text(text) => {
                     return match serde_json::from_str(text.as_str()) {
-                        Ok(frame) => Heard::Frame(frame),
-                        Err(error) => Heard::Unreadable(error.to_string()),
+                        Ok(frame) => GatewayInput::Frame(frame),
+                        Err(error) => GatewayInput::Unreadable(error.to_string()),
                     };
                 }
                 Message::Close(Some(frame)) => {
-                    return Heard::Closed(Some(frame.code.into()), frame.reason.as_str().to_owned());
+                    return GatewayInput::Closed(Some(frame.code.into()), frame.reason.as_str().to_owned());
                 }
-                Message::Close(None) => return Heard::Closed(None, "closed without a word".to_owned()),
-                Message::Binary(_) => return Heard::Unreadable("it is no text".to_owned()),
+                Message::Close(None) => return GatewayInput::Closed(None, "closed without a word".to_owned()),
+                Message::Binary(_) => return GatewayInput::Unreadable("it is no text".to_owned()),
                 // Pings are answered below.
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
             }
@@ -100,7 +100,7 @@ impl Socket {
 
     /// Sends one frame.
     pub(super) async fn send(&mut self, op: u8, data: &impl Serialize, within: Duration) -> Result<(), String> {
-        let text = serde_json::to_string(&Said { op, d: data }).map_err(|error| error.to_string())?;
+        let text = serde_json::to_string(&GatewayPayload { op, d: data }).map_err(|error| error.to_string())?;
         match tokio::time::timeout(within, self.0.send(Message::text(text))).await {
             Ok(sent) => sent.map_err(|error| error.to_string()),
             Err(elapsed) => Err(elapsed.to_string()),

@@ -1,7 +1,7 @@
 //! What a message says, for a model: names for mentions, words for what is no text. Pure.
 
 use crate::convert::name;
-use crate::wire::{Id, Message, Said};
+use crate::wire::{Id, Message, MessageContent};
 use hob_core::domain::inbound::Quoted;
 
 /// How much of an answered message is repeated, in characters.
@@ -17,7 +17,7 @@ pub(super) fn content(message: &Message, me: Id) -> Option<String> {
     (!words.is_empty() || has_files).then(|| words.join("\n"))
 }
 
-fn words(said: &Said, me: Id) -> String {
+fn words(said: &MessageContent, me: Id) -> String {
     let mut parts = Vec::new();
     let text = named(addressed(said.content.as_deref().unwrap_or_default(), me), said);
     if !text.is_empty() {
@@ -47,7 +47,7 @@ fn addressed(text: &str, me: Id) -> &str {
 }
 
 /// The text with names in place of ids: people (`<@7>`) and emoji (`<:wave:7>`).
-fn named(text: &str, said: &Said) -> String {
+fn named(text: &str, said: &MessageContent) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
@@ -69,7 +69,7 @@ fn named(text: &str, said: &Said) -> String {
 }
 
 /// What stands for what is between `<` and `>`; none: it stays as it is.
-fn shown(inner: &str, said: &Said) -> Option<String> {
+fn shown(inner: &str, said: &MessageContent) -> Option<String> {
     if let Some(id) = inner.strip_prefix('@') {
         let id = Id::parse(id.strip_prefix('!').unwrap_or(id))?;
         let user = said.mentions.iter().find(|user| user.id == id)?;

@@ -125,12 +125,12 @@ pub(super) struct Message {
     pub(super) message_snapshots: Vec<Snapshot>,
     pub(super) nonce: Option<Nonce>,
     #[serde(flatten)]
-    pub(super) said: Said,
+    pub(super) said: MessageContent,
 }
 
 /// What a message says.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct Said {
+pub(super) struct MessageContent {
     pub(super) content: Option<String>,
     #[serde(default)]
     pub(super) mentions: Vec<User>,
@@ -162,7 +162,7 @@ pub(super) struct Reference {
 
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Snapshot {
-    pub(super) message: Said,
+    pub(super) message: MessageContent,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -70,9 +70,9 @@ impl<T: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin> Wire for T {}
 
 /// Any of them.
 #[derive(Debug)]
-pub(super) struct Line(Box<dyn Wire>);
+pub(super) struct MailStream(Box<dyn Wire>);
 
-impl AsyncRead for Line {
+impl AsyncRead for MailStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -82,7 +82,7 @@ impl AsyncRead for Line {
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for MailStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.0).poll_write(context, bytes)
     }
@@ -97,7 +97,7 @@ impl AsyncWrite for Line {
 }
 
 /// A session in the mailbox.
-pub(super) type ImapSession = Session<Line>;
+pub(super) type ImapSession = Session<MailStream>;
 
 /// What TLS believes: the usual authorities, and those of `ca_file`.
 pub(super) fn tls(settings: &Settings) -> Result<Arc<ClientConfig>, String> {
@@ -134,13 +134,13 @@ async fn sign_in(settings: &Settings, tls: &Arc<ClientConfig>) -> Result<ImapSes
         tracing::debug!(channel = "email", %error, "TCP_NODELAY cannot be set");
     }
     let line = match settings.imap_security {
-        Security::Plain => Line(Box::new(stream)),
-        Security::Tls => Line(Box::new(secured(stream, &server.host, tls).await?)),
+        Security::Plain => MailStream(Box::new(stream)),
+        Security::Tls => MailStream(Box::new(secured(stream, &server.host, tls).await?)),
         Security::StartTls => {
             let mut client = Client::new(stream);
             greeting(client.read_response().await)?;
             client.run_command_and_check_ok("STARTTLS", None).await?;
-            let line = Line(Box::new(secured(client.into_inner(), &server.host, tls).await?));
+            let line = MailStream(Box::new(secured(client.into_inner(), &server.host, tls).await?));
             return log_in(Client::new(line), settings).await;
         }
     };
@@ -149,7 +149,7 @@ async fn sign_in(settings: &Settings, tls: &Arc<ClientConfig>) -> Result<ImapSes
     log_in(client, settings).await
 }
 
-async fn log_in(client: Client<Line>, settings: &Settings) -> Result<ImapSession, MailboxError> {
+async fn log_in(client: Client<MailStream>, settings: &Settings) -> Result<ImapSession, MailboxError> {
     let server = &settings.imap;
     client.login(&server.user, server.password.expose()).await.map_err(|(error, _client)| match error {
         ImapError::No(why) | ImapError::Bad(why) => shut_out(&why),

@@ -11,7 +11,7 @@ use tracing::warn;
 
 use crate::call::{CallError, call};
 use crate::convert::Me;
-use crate::desk::Desk;
+use crate::receiver::UpdateReceiver;
 use crate::{Telegram, commands};
 use hob_core::domain::channel::{Intake, IntakeError};
 use hob_core::domain::waits::Waits;
@@ -82,10 +82,10 @@ impl<'a> Link<'a> {
     }
 
     /// The bot is known: its name is shown, and its commands are told.
-    pub(super) fn open(&self, me: Me) -> Desk {
+    pub(super) fn open(&self, me: Me) -> UpdateReceiver {
         self.telegram.health.identified(&format!("@{}", me.username));
         commands::tell(self.telegram);
-        Desk { telegram: Arc::clone(self.telegram), intake: Arc::clone(&self.intake), me }
+        UpdateReceiver { telegram: Arc::clone(self.telegram), intake: Arc::clone(&self.intake), me }
     }
 
     /// All is well: the next trouble begins with a short wait.

@@ -19,8 +19,8 @@ use tracing::{info, warn};
 
 use crate::album::{Album, Numbered, Unit, units};
 use crate::call::{Answer, CallError, call, client};
-use crate::desk::Desk;
 use crate::link::{ALLOWED, Link, Trouble, identify};
+use crate::receiver::UpdateReceiver;
 use crate::slow::{Handed, Slow, TAKE_MAX, chat_of, is_slow};
 
 /// How many updates one poll brings: Telegram's own maximum.
@@ -76,16 +76,16 @@ impl<'a> Poller<'a> {
 
     /// Polls for ever; dropped to end it.
     pub(super) async fn run(mut self) {
-        let desk = loop {
+        let receiver = loop {
             match self.begin().await {
-                Ok(desk) => break desk,
+                Ok(receiver) => break receiver,
                 Err(trouble) => self.wait_out(trouble).await,
             }
         };
         self.link.calm();
-        info!(channel = "telegram", bot.username = %desk.me.username, "polling Telegram as @{}", desk.me.username);
+        info!(channel = "telegram", bot.username = %receiver.me.username, "polling Telegram as @{}", receiver.me.username);
         loop {
-            match self.round(&desk).await {
+            match self.round(&receiver).await {
                 Ok(()) => self.link.calm(),
                 Err(trouble) => self.wait_out(trouble).await,
             }
@@ -93,7 +93,7 @@ impl<'a> Poller<'a> {
     }
 
     /// Learns who the bot is. Telegram answers no polls while it calls an address.
-    async fn begin(&mut self) -> Result<Desk, Trouble> {
+    async fn begin(&mut self) -> Result<UpdateReceiver, Trouble> {
         self.link.telegram.health.turned(self.link.telegram.settings.pace.send_deadline * 2);
         let bot = self.client()?;
         let me = identify(&bot, self.link.telegram).await?;
@@ -102,7 +102,7 @@ impl<'a> Poller<'a> {
     }
 
     /// One poll and all it brought.
-    async fn round(&mut self, desk: &Desk) -> Result<(), Trouble> {
+    async fn round(&mut self, receiver: &UpdateReceiver) -> Result<(), Trouble> {
         self.pause().await?;
         let started = Instant::now();
         self.link.telegram.health.turned(self.deadline());
@@ -131,8 +131,8 @@ impl<'a> Poller<'a> {
         self.waiting.retain(|id| last.is_some_and(|last| *id > last));
         self.waiting.extend(fresh.iter().map(|(id, _)| *id));
         let idle = fresh.into_iter().filter(|(id, _)| !self.slow.has(*id));
-        let batch: Vec<Numbered> = idle.map(|(id, raw)| (id, Desk::read(i64::from(id), raw))).collect();
-        self.take(desk, &batch).await?;
+        let batch: Vec<Numbered> = idle.map(|(id, raw)| (id, UpdateReceiver::read(i64::from(id), raw))).collect();
+        self.take(receiver, &batch).await?;
         if nameless > 0 && self.offset == before { Err(Trouble::Nameless) } else { Ok(()) }
     }
 
@@ -164,7 +164,7 @@ impl<'a> Poller<'a> {
     }
 
     /// Hands in what is complete, and what need not wait for files; the offset stays before all else.
-    async fn take(&mut self, desk: &Desk, batch: &[Numbered]) -> Result<(), Trouble> {
+    async fn take(&mut self, receiver: &UpdateReceiver, batch: &[Numbered]) -> Result<(), Trouble> {
         let held = std::mem::take(&mut self.held);
         let mut behind: BTreeSet<i64> = self.slow.chats().collect();
         for Unit { places, open } in units(batch) {
@@ -183,13 +183,13 @@ impl<'a> Poller<'a> {
             if let Some(chat) = chat.filter(|_| updates.iter().any(|update| is_slow(update))) {
                 behind.insert(chat);
                 if !self.slow.is_full() {
-                    self.slow.begin(desk, chat, (ids, updates.into_iter().cloned().collect()));
+                    self.slow.begin(receiver, chat, (ids, updates.into_iter().cloned().collect()));
                 }
                 continue;
             }
             if !updates.is_empty() {
                 self.link.telegram.health.turned(TAKE_MAX);
-                desk.take(&updates).await?;
+                receiver.take(&updates).await?;
             }
             self.handed((ids, Ok(())))?;
         }

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use crate::content::attachments;
-use crate::desk::Desk;
+use crate::receiver::UpdateReceiver;
 use hob_core::domain::channel::IntakeError;
 
 /// So many are taken in beside each other: their files are held in memory meanwhile.
@@ -48,12 +48,12 @@ impl Slow {
     }
 
     /// Hands in what became one message of a chat.
-    pub(super) fn begin(&mut self, desk: &Desk, chat: i64, (ids, updates): (Vec<i32>, Vec<Update>)) {
+    pub(super) fn begin(&mut self, receiver: &UpdateReceiver, chat: i64, (ids, updates): (Vec<i32>, Vec<Update>)) {
         self.ids.extend(ids.iter().map(|id| (*id, chat)));
-        let (desk, tracker) = (desk.clone(), desk.telegram.tracker.clone());
+        let (receiver, tracker) = (receiver.clone(), receiver.telegram.tracker.clone());
         let take = async move {
             let updates: Vec<&Update> = updates.iter().collect();
-            let taken = tokio::time::timeout(TAKE_MAX, desk.take(&updates)).await;
+            let taken = tokio::time::timeout(TAKE_MAX, receiver.take(&updates)).await;
             (ids, taken.unwrap_or_else(|elapsed| Err(IntakeError(format!("it took too long: {elapsed}")))))
         };
         self.tasks.spawn(tracker.track_future(take.in_current_span()));

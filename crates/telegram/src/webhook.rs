@@ -13,8 +13,8 @@ use teloxide::payloads::{GetWebhookInfo, SetWebhook};
 use tracing::{info, warn};
 
 use crate::call::call;
-use crate::desk::Desk;
 use crate::link::{ALLOWED, Link, Trouble, identify};
+use crate::receiver::UpdateReceiver;
 use crate::settings::Webhook;
 use hob_core::domain::channel::IntakeError;
 
@@ -22,24 +22,24 @@ use hob_core::domain::channel::IntakeError;
 #[derive(Default)]
 pub(super) struct Calls {
     /// Where updates go, while the adapter runs.
-    desk: Mutex<Option<Desk>>,
+    receiver: Mutex<Option<UpdateReceiver>>,
 }
 
 impl Calls {
-    fn desk(&self) -> MutexGuard<'_, Option<Desk>> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn receiver(&self) -> MutexGuard<'_, Option<UpdateReceiver>> {
+        self.receiver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// No more is taken in.
     pub(super) fn close(&self) {
-        *self.desk() = None;
+        *self.receiver() = None;
     }
 
     /// Takes an update in, as Telegram posts it. `Ok`: it is stored, or nothing that Hob could read.
     pub(super) async fn update(&self, body: &[u8]) -> Result<(), IntakeError> {
-        let desk = self.desk().clone();
-        let desk = desk.ok_or_else(|| IntakeError("Telegram is not connected yet".to_owned()))?;
-        desk.telegram.heard();
+        let receiver = self.receiver().clone();
+        let receiver = receiver.ok_or_else(|| IntakeError("Telegram is not connected yet".to_owned()))?;
+        receiver.telegram.heard();
         let raw: Value = match serde_json::from_slice(body) {
             Ok(raw) => raw,
             Err(why) => {
@@ -48,10 +48,10 @@ impl Calls {
             }
         };
         let id = raw.get("update_id").and_then(Value::as_i64).unwrap_or_default();
-        let Some(update) = Desk::read(id, &raw) else { return Ok(()) };
-        let outcome = desk.take(&[&update]).await;
+        let Some(update) = UpdateReceiver::read(id, &raw) else { return Ok(()) };
+        let outcome = receiver.take(&[&update]).await;
         if let Err(error) = &outcome {
-            desk.telegram.health.stuck(error.to_string());
+            receiver.telegram.health.stuck(error.to_string());
         }
         outcome
     }
@@ -113,7 +113,7 @@ impl<'a> Watch<'a> {
         let me = identify(&telegram.sender, telegram).await?;
         let username = me.username.clone();
         // Before Telegram is told: it calls at once.
-        *telegram.calls.desk() = Some(self.link.open(me));
+        *telegram.calls.receiver() = Some(self.link.open(me));
         self.register().await?;
         info!(channel = "telegram", bot.username = %username, "Telegram calls for @{username}");
         Ok(())

@@ -19,6 +19,8 @@ use hob_tools::mcp::{Place, Servers};
 use hob_tools::sandbox::Sandbox;
 use hob_tools::shed::Tools;
 
+/// A server has so long to start and to tell its tools; the first start by npx or uvx includes a download.
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
 /// How long a server is kept when nobody calls it.
 const IDLE: Duration = Duration::from_secs(600);
 
@@ -72,7 +74,7 @@ pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
         approval: config.approval.map(approval),
         allow: config.allow.clone(),
         deny: config.deny.clone(),
-        start_within: Duration::from_secs(config.start_timeout_secs),
+        start_within: STARTS_WITHIN,
         call_within: Duration::from_secs(config.timeout_secs),
         idle: IDLE,
     }

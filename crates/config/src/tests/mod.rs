@@ -2,6 +2,7 @@
 
 mod example;
 mod files;
+mod gone;
 mod off;
 mod page;
 mod problems;

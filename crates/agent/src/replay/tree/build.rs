@@ -15,7 +15,7 @@ use crate::machine::state::{Active, Paused, Phase, State};
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
 use crate::machine::texts;
-use crate::projection::outcome_text;
+use crate::projection::words::outcome_text;
 use crate::replay::tree::{Ask, AskOutcome, Call, CallResult, Cycle, Evaluation, Remark, Tree};
 use crate::replay::{Recorded, Timed};
 use hob_core::domain::ids::CallId;

@@ -20,13 +20,13 @@ const NOTHING_HERE: &str = "This is not for you, or it is too late.";
 
 /// Hands in; it lives as long as the adapter runs.
 #[derive(Clone)]
-pub(super) struct Desk {
+pub(super) struct UpdateReceiver {
     pub(super) telegram: Arc<Telegram>,
     pub(super) intake: Arc<dyn Intake>,
     pub(super) me: Me,
 }
 
-impl Desk {
+impl UpdateReceiver {
     /// What can be read of an update.
     pub(super) fn read(id: i64, raw: &Value) -> Option<Update> {
         let update = read(raw).filter(is_understood).or_else(|| salvage(raw));

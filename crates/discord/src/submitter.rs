@@ -32,7 +32,7 @@ pub(super) enum Trouble {
 }
 
 /// Hands in. It lives as long as the adapter runs, over all connections.
-pub(super) struct Hand<'a> {
+pub(super) struct Submitter<'a> {
     pub(super) discord: &'a Discord,
     pub(super) intake: &'a dyn Intake,
     /// The client of this connection.
@@ -50,7 +50,7 @@ pub(super) struct Hand<'a> {
     authors: Authors,
 }
 
-impl<'a> Hand<'a> {
+impl<'a> Submitter<'a> {
     pub(super) fn new(discord: &'a Discord, intake: &'a dyn Intake) -> Self {
         Self {
             discord,
