@@ -11,6 +11,7 @@ mod approvals;
 mod attached;
 mod beginning;
 mod chat;
+mod classes;
 mod commands;
 mod context;
 mod cost;

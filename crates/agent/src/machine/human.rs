@@ -108,6 +108,8 @@ pub enum Decision {
     Always,
     /// Make it, and do not ask about this tool again in this run, until it reads something new (row N6).
     ThisRun,
+    /// Make it, and class all tools of its server as their server says (row N16).
+    AsItSays,
     /// Do not make it.
     Deny,
     /// Go on with less of the context (row B5).
@@ -121,6 +123,13 @@ impl Decision {
     #[must_use]
     pub fn offered(question: &Question) -> &'static [Self] {
         match question {
+            Question::Approval { grantable, concern, .. } if concern.classing.is_some() => {
+                match (*grantable, concern.this_run) {
+                    (true, _) => &[Self::Approve, Self::Always, Self::AsItSays, Self::Deny],
+                    (false, true) => &[Self::Approve, Self::ThisRun, Self::AsItSays, Self::Deny],
+                    (false, false) => &[Self::Approve, Self::AsItSays, Self::Deny],
+                }
+            }
             Question::Approval { grantable: true, .. } => &[Self::Approve, Self::Always, Self::Deny],
             Question::Approval { concern, .. } if concern.this_run => &[Self::Approve, Self::ThisRun, Self::Deny],
             Question::Approval { .. } => &[Self::Approve, Self::Deny],
@@ -145,6 +154,7 @@ impl Decision {
             Self::Approve => "approve",
             Self::Always => "always",
             Self::ThisRun => "yes, for this run",
+            Self::AsItSays => "as it says",
             Self::Deny => "deny",
             Self::KeepGoing => "keep going",
             Self::Stop => "stop",

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::tool_class::Classing;
+
 /// The module of the tools by which a run is steered: they are always on offer.
 pub const CONTROL: &str = "control";
 
@@ -227,6 +229,9 @@ pub struct Assessment {
     /// What "always" would cover.
     #[serde(default, skip_serializing_if = "Always::is_usual")]
     pub always: Always,
+    /// The tools of its server that nobody has classed, where that can be done with the answer to a question about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classing: Option<Box<Classing>>,
 }
 
 impl Assessment {

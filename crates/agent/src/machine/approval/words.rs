@@ -1,6 +1,6 @@
 //! What is said about approvals, to people and to the model, and how people's words are read.
 
-use crate::machine::approval::{keeping, scope};
+use crate::machine::approval::{classes, keeping, scope};
 use crate::machine::draft;
 use crate::machine::human::Decision;
 use crate::machine::question::{Concern, Question};
@@ -58,6 +58,7 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Conc
             quotable(name)
         ));
     }
+    lines.extend(concern.classing.as_deref().map(classes::told));
     if concern.owners {
         lines.push("Only an owner can approve it.".to_owned());
     }
