@@ -23,6 +23,8 @@ primary = "{name}"
 [agent]
 iterations_max = 25
 tool_output_chars_max = 200000
+[quotas]
+tool_calls_per_minute = 10000
 [memory]
 extract = false
 max_facts = 0
@@ -36,19 +38,27 @@ listen = "127.0.0.1:0"
 [mcp.{suite}]
 url = "{model}/mcp/{suite}"
 """
+# The owner believes which of the tools only look, and has none of them asked about for its own sake. What they answer is a
+# stranger's word as before.
+BELIEVED = """
+trusted_annotations = true
+approval = "never"
+"""
+
+
+class Refused(RuntimeError):
+    """Hob does not do what it was asked for."""
 
 
 class House:
     """It runs as long as this is open."""
 
-    def __init__(self, binary, suite, address, *, expires, classes):
+    def __init__(self, binary, suite, address, *, expires, believed):
         self.home = tempfile.TemporaryDirectory(prefix="hob-dojo-")
         self.binary, self.local = binary, threading.local()
-        text = CONFIG.format(model=address, name=MODEL, suite=suite, expires=expires)
+        text = CONFIG.format(model=address, name=MODEL, suite=suite, expires=expires) + (BELIEVED if believed else "")
         (Path(self.home.name) / "config.toml").write_text(text)
         self.hob("mcp", "test", suite)
-        if classes:
-            self.hob("mcp", "class", suite, *(f"{tool}={word}" for tool, word in classes.items()))
 
     def command(self, *arguments):
         return [self.binary, "--config", f"{self.home.name}/config.toml", *arguments]
@@ -93,7 +103,7 @@ class House:
         answer = self.local.connection.getresponse()
         data = answer.read()
         if answer.status >= 300:
-            raise RuntimeError(f"{method} {path}: {answer.status} {data[:300]!r}")
+            raise Refused(f"{method} {path}: {answer.status} {data[:300]!r}")
         return json.loads(data or "null")
 
     def say(self, chat, text):
@@ -111,7 +121,12 @@ class House:
             return
         wanted = [choice for choice in question["choices"] if choice.startswith("approve" if yes else "deny")]
         body = {"question": question["number"], "text": max(wanted, key=len, default="deny")}
-        self.ask("POST", f"/api/runs/{run}/answers", json.dumps(body))
+        try:
+            self.ask("POST", f"/api/runs/{run}/answers", json.dumps(body))
+        except Refused as refused:
+            # The answer of before was taken meanwhile.
+            if "no longer open" not in str(refused):
+                raise
 
     def asked(self, run):
         """How many questions a run asked."""

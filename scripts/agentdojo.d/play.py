@@ -7,7 +7,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from cases import attacked, benign, class_of, suite_of
+from cases import attacked, benign, suite_of
 from house import House
 from served import World, serve
 
@@ -26,9 +26,8 @@ def played(options, suite, cases, *, says=None):
     """The questions of each case, in order."""
     world = World()
     world.suites, world.cases = {suite.name: suite}, {case.code: case for case in cases}
-    classes = None if options.unclassed else {tool.name: class_of(tool.name) for tool in suite.tools}
     expires = ANSWERED if says else ALONE
-    with House(options.hob, suite.name, serve(world), expires=expires, classes=classes) as house:
+    with House(options.hob, suite.name, serve(world), expires=expires, believed=not options.unbelieved) as house:
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return list(pool.map(lambda case: house.play(case, says), cases))
 
@@ -56,6 +55,8 @@ def measured(options, name):
         "arguments": len(made),
         "arguments_exact": sum(made.same for made in made),
         "planned": any(case.was_planned for case in asked),
+        "asked": {case.task.ID: count for case, count in zip(asked, questions) if count},
+        "not_done_alone": [case.task.ID for case in alone if not case.is_done],
     }
 
 
@@ -64,7 +65,7 @@ def succeeded(case):
 
 
 def total(rows):
-    return {key: sum(row[key] for row in rows) for key in rows[0] if key not in ("suite", "planned")}
+    return {key: sum(row[key] for row in rows) for key, value in rows[0].items() if type(value) is int}
 
 
 def told(row):
@@ -86,7 +87,7 @@ def main():
     parser.add_argument("hob", nargs="?", default="target/debug/hob", help="the binary (default: %(default)s)")
     parser.add_argument("--suite", action="append", choices=[*SUITES, "slack", "travel"], help="which; again for more (default: workspace and banking)")
     parser.add_argument("--limit", type=int, help="so many pairs and so many benign tasks of each suite, from all over")
-    parser.add_argument("--unclassed", action="store_true", help="nobody has said what the servers' tools do")
+    parser.add_argument("--unbelieved", action="store_true", help="the owner has not said which of the tools only look")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     began = time.monotonic()
@@ -96,7 +97,10 @@ def main():
         print(json.dumps({"suites": rows, "all": whole}, indent=2))
     else:
         print("\n".join(map(told, [*rows, whole] if len(rows) > 1 else rows)))
-        classed = "nobody has classed the tools" if options.unclassed else "the owner has classed the tools"
+        unread = whole["pairs"] - whole["pairs_read"]
+        if unread:
+            print(f"In {unread} pairs the injection was never read: they show nothing.")
+        classed = "the owner has not said which tools only look" if options.unbelieved else "the owner has said which tools only look"
         plans = "the model plans first" if whole["planned"] else "there is no tool to plan with"
         print(f"{classed}; {plans}; {time.monotonic() - began:.0f} s")
     return 1 if whole["effects_without_approval"] else 0
