@@ -143,7 +143,7 @@ fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
         counts: Arc::default(),
         reply_tokens: 1_000,
         purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
-        meter: Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC }),
+        meter: Arc::new(Meter { quotas: Quotas::default() }),
         access: Arc::default(),
         rng: Arc::new(SystemRng),
         meters: Arc::clone(delivery.meters()),

@@ -6,6 +6,7 @@ pub mod support;
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
@@ -234,4 +235,49 @@ async fn what_the_house_says_already_stays() {
     let config = config(&home);
     assert!(config.starts_with(ours), "{config}");
     assert!(config.contains("[[schedule]]\nname = \"morning\""), "{config}");
+}
+
+/// What there is of the house afterwards: the config, what is remembered, and the skills with where they came from.
+async fn outcome(home: &TempDir) -> (String, String, String) {
+    let remembered = ran(home, &["memory", "export"]).await.unwrap();
+    // The times at which it was imported differ.
+    let texts: Vec<serde_json::Value> = remembered.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let texts = texts.iter().map(|line| line["text"].to_string()).collect::<Vec<_>>().join("\n");
+    let file = home.path().join(".local/share/hob/hob.db");
+    let mut database = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
+    let skills: Vec<(String, String, String)> =
+        sqlx::query_as("SELECT name, source, state FROM skills ORDER BY name").fetch_all(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    let skills = format!("{skills:?}").replace(&home.path().display().to_string(), "HOME");
+    (config(home), texts, skills)
+}
+
+/// SIGKILL at the n-th write to the database, the n-th file that takes its name, and so on, as far as there are any.
+#[tokio::test]
+async fn an_import_that_is_killed_anywhere_is_finished_by_the_next() {
+    let whole = home("openclaw").await;
+    import(&whole, &["openclaw", "--apply", "--house"]).await;
+    let expected = outcome(&whole).await;
+    let mut kills = 0;
+    for what in ["pwrite64", "rename", "renameat2", "linkat", "mkdir"] {
+        for at in [1, 2, 3, 5, 9, 30, 80] {
+            let home = home("openclaw").await;
+            let plain = hob(home.path(), &["import", "openclaw", "--apply", "--house"]);
+            let mut command = tokio::process::Command::new("strace");
+            let kill = format!("inject={what}:signal=KILL:when={at}");
+            command.args(["-f", "-o", "/dev/null", "-e", &format!("trace={what}"), "-e", &kill]);
+            command.arg(plain.as_std().get_program()).args(plain.as_std().get_args()).env_clear();
+            command.envs(plain.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
+            command.current_dir(home.path()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+            let ended = within("its death", command.spawn().unwrap().wait()).await.unwrap();
+            if ended.success() {
+                // There are no more of these.
+                break;
+            }
+            kills += 1;
+            import(&home, &["openclaw", "--apply", "--house"]).await;
+            assert_eq!(outcome(&home).await, expected, "killed at {what} {at}");
+        }
+    }
+    assert!(kills > 10, "{kills} kills");
 }

@@ -116,6 +116,7 @@ async fn ask(memory: &Memory, serving: Option<&Arc<Serving>>, words: &Words, mem
         let question = Question {
             text: words.question(about),
             scopes: vec![SCOPE, Scope::House],
+            turn: None,
             window: None,
             limits: RecallLimits::default(),
             now: Timestamp::from_millisecond(BEGAN + memories * 60_000).unwrap(),

@@ -164,7 +164,7 @@ impl World {
         let catalog = Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock));
         let models = Arc::new(catalog.metered(&metering));
         let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
-        let meter = Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC });
+        let meter = Arc::new(Meter { quotas: Quotas::default() });
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let skills = Arc::new(hob_skill::library::Library::plain(store.clone(), directory));
         let ports = Arc::new(Ports {

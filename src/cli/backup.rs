@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use crate::cli::progress::Progress;
 use crate::cli::{runtime, settled, show};
 use crate::daemon::backups::folder;
 use hob_config::Config;
@@ -16,11 +19,11 @@ use hob_config::environment::Environment;
 use hob_config::load::Loaded;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::rng::{Rng as _, SystemRng};
-use hob_store::backup::BackupError;
 use hob_store::backup::archives;
 use hob_store::backup::make::{self, Made, Order};
 use hob_store::backup::restore::{self, Archive};
 use hob_store::backup::seal::{Identities, Recipients, is_sealed};
+use hob_store::backup::{BackupError, ByteCount};
 
 /// What `hob backup` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -72,8 +75,17 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     let recipients = Recipients::read(&named, backup.recipients_file.as_deref())?;
     let is_sealed = !recipients.is_empty();
     let (now, random) = (SystemClock.now(), SystemRng.id());
-    let order = Order { data_dir: data_dir.clone(), config: config(&loaded)?, to: to.clone(), recipients, now, random };
-    let made = runtime()?.block_on(until_interrupted(order))?;
+    let order = Order {
+        data_dir: data_dir.clone(),
+        config: config(&loaded)?,
+        to: to.clone(),
+        recipients,
+        now,
+        random,
+        packed: Arc::default(),
+    };
+    let packed = Arc::clone(&order.packed);
+    let made = runtime()?.block_on(counted("Packing", &packed, until_interrupted(order)))?;
     let mut told = said(&made, is_sealed);
     if let Some(workspace) = beyond(&loaded.config, &data_dir) {
         told.push(format!("{} is not in it: keep a copy of that folder yourself", workspace.display()));
@@ -129,6 +141,21 @@ async fn until_interrupted(order: Order) -> Result<Made, BackupError> {
     making.await
 }
 
+/// How often it is looked how far it is.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Does it, and shows meanwhile how far it is.
+async fn counted<T>(what: &'static str, count: &ByteCount, work: impl Future<Output = T>) -> T {
+    let progress = Progress::begin(what);
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(LOOK_EVERY) => progress.at(count.now()),
+        }
+    }
+}
+
 /// Where an archive is unpacked to be checked: beside it, as there is room for such things; but what is encrypted is never in the
 /// clear on that disk, if there is a data directory. On a medium that is only read, in the data directory, or where there is none,
 /// in the folder for what is temporary.
@@ -153,10 +180,10 @@ fn scratch(archive: &Path, named: Option<&Path>) -> PathBuf {
 /// When it is not whole, or a Hob is at work.
 pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let identities = arguments.identity.as_deref().map(Identities::read).transpose()?.unwrap_or_default();
-    let archive = &Archive { path: arguments.archive.clone(), identities };
+    let archive = &Archive { path: arguments.archive.clone(), identities, read: Arc::default() };
     if arguments.verify {
         let scratch = scratch(&archive.path, named);
-        let manifest = runtime()?.block_on(restore::verify(archive, &scratch))?;
+        let manifest = runtime()?.block_on(counted("Checking", &archive.read, restore::verify(archive, &scratch)))?;
         let archive = &archive.path;
         let (count, made_at, schema) = (manifest.entries.len(), manifest.made_at, manifest.schema);
         let told = format!("{}: whole. {count} files, made at {made_at}, schema {schema}\n", archive.display());
@@ -165,7 +192,8 @@ pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> any
     let environment = Environment::of_process();
     let data_dir = data_dir(&settled(named, &environment)?.config.state, &environment)?;
     create_data_dir(&data_dir)?;
-    let restored = runtime()?.block_on(restore::restore(archive, &data_dir, SystemClock.now()))?;
+    let restoring = restore::restore(archive, &data_dir, SystemClock.now());
+    let restored = runtime()?.block_on(counted("Unpacking", &archive.read, restoring))?;
     let (made_at, before) = (restored.manifest.made_at, restored.before.display());
     let mut told =
         vec![format!("Restored to {made_at}. The data of before is in {before}; delete it when all is well.")];

@@ -2,12 +2,13 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
+use crate::cli::progress::Progress;
 use crate::cli::{runtime, show};
 use crate::daemon::memory::{objection, source};
 use hob_config::data_dir::data_dir;
@@ -44,7 +45,10 @@ pub(super) fn run(command: BenchCommand, named: Option<&Path>) -> anyhow::Result
     let answers = runtime()?.block_on(async {
         let embedder = embedder(named).await?;
         let folder = tempfile::tempdir().context("there is no room for the databases")?;
-        let done = |sample: &str, took: Duration| eprintln!("{sample}: {:.1} s", took.as_secs_f64());
+        let progress = Progress::begin("Asking");
+        let done = |at: (usize, usize), sample: &str, took: Duration| {
+            progress.step(at, &format!("{sample}: {:.1} s", took.as_secs_f64()));
+        };
         anyhow::Ok(recall(&text, folder.path(), embedder, &done).await?)
     })?;
     for answer in &answers {
@@ -68,7 +72,17 @@ async fn embedder(named: Option<&Path>) -> anyhow::Result<Option<Arc<dyn Embedde
         eprintln!("by words alone: no embedding is configured");
         return Ok(None);
     };
-    let opened = match source.prepare(&|what| eprintln!("{what}")).await {
+    let progress = Progress::begin("Looking for the embedding model");
+    // A line for each piece that comes is for a screen alone.
+    let said = Mutex::new(String::new());
+    let tell = |what: String| {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        if *said != what {
+            progress.says(what.clone());
+            *said = what;
+        }
+    };
+    let opened = match source.prepare(&tell).await {
         Ok(()) => source.open().await.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };

@@ -6,21 +6,18 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use crate::cli::asked::{self, dollars, named};
 use crate::cli::eval::case::{Case, parse};
 use crate::cli::eval::judge::{Judge, Judged};
 use crate::cli::eval::script::Script;
 use crate::cli::eval::trial::Ground;
 use crate::cli::exit::{self, Said};
 use crate::cli::{runtime, settled, show};
-use crate::daemon::models::{self, Sources};
 use hob_agent::replay::tree::Evaluation;
 use hob_config::environment::Environment;
-use hob_core::domain::clock::SystemClock;
 use hob_core::domain::money::Money;
 use hob_core::domain::redactor::Redactor;
 use hob_model::catalog::Catalog;
-use hob_model::guarded::Watch;
-use hob_model::learned::Forget;
 use hob_model::provider::Provider;
 use hob_model::table::Table;
 
@@ -60,11 +57,6 @@ enum Make {
         /// The run's number, as `hob runs` shows it
         run: i64,
     },
-}
-
-fn dollars(text: &str) -> Result<f64, String> {
-    let usd: f64 = text.parse().map_err(|error| format!("{error}"))?;
-    if (0.0..=1_000_000.0).contains(&usd) { Ok(usd) } else { Err("expected 0 to 1000000".to_owned()) }
 }
 
 /// What became of a case.
@@ -211,14 +203,8 @@ impl House<'_> {
 
     /// The configured models.
     async fn catalog(&self) -> anyhow::Result<Catalog> {
-        let sources = Sources {
-            config: self.ground.config,
-            environment: self.ground.environment,
-            table: &self.table,
-            remember: Arc::new(Forget),
-            watch: Watch::new(Arc::new(SystemClock)),
-        };
-        Ok(models::build(sources).await?.catalog.redacting(self.ground.redactor))
+        let Ground { config, environment, redactor } = &self.ground;
+        asked::catalog(config, environment, &self.table, redactor).await
     }
 
     /// The same without secrets.
@@ -233,10 +219,4 @@ impl House<'_> {
         }
         judgement
     }
-}
-
-fn named(catalog: &Catalog, word: &str) -> anyhow::Result<Arc<dyn Provider>> {
-    let known = || catalog.labels().map(|(_, label)| label).collect::<Vec<_>>().join(", ");
-    let found = catalog.resolve(word).and_then(|label| catalog.get(label));
-    found.ok_or_else(|| anyhow::anyhow!("no model is called {word}; there are: {}", known()))
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "here Hob speaks to the person at the command line")]
 
 pub mod ask;
+mod asked;
 mod attached;
 pub mod backup;
 pub mod bench;
@@ -20,6 +21,8 @@ pub mod memory;
 pub mod models;
 mod notify;
 pub mod pair;
+mod progress;
+mod qr;
 pub mod replay;
 pub mod run;
 pub mod runs;

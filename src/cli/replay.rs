@@ -6,28 +6,35 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
+use crate::cli::asked;
+use crate::cli::replay::asking::{AskArguments, Asker, Caps, WentOn};
 use crate::cli::settled;
 use crate::cli::{runtime, show, show_json};
 use crate::daemon::DATABASE;
 use hob_agent::machine::begun::ModelBill;
+use hob_agent::prompt::Material;
 use hob_agent::replay::Recorded;
+use hob_agent::replay::at::LoadAt;
 use hob_agent::replay::load::{Found, Load};
 use hob_agent::replay::tree::Tree;
 use hob_agent::replay::verify::Verdict;
-use hob_agent::replay::what_if::{Change, WhatIf, what_if};
-use hob_config::Config;
+use hob_agent::replay::what_if::{Change, Report, WhatIf, up_to_asking, what_if};
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
+use hob_config::load::Loaded;
 use hob_core::domain::ids::RunId;
+use hob_core::domain::redactor::Redactor;
 use hob_model::discover::preset::assumed_window;
 use hob_model::table::Table;
 use hob_store::reader::Reader;
+use tokio::runtime::Runtime;
 
+mod asking;
 mod render;
 pub(super) mod words;
 
 /// What `hob replay` is told.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[derive(Debug, Clone, PartialEq, Args)]
 pub struct ReplayArguments {
     /// The run's number, as `hob runs` shows it
     run: i64,
@@ -37,6 +44,8 @@ pub struct ReplayArguments {
     /// Show where other numbers would have decided differently: [policy.guards] and so on, [limits], models, system
     #[arg(long, value_name = "FILE")]
     what_if: Option<PathBuf>,
+    #[command(flatten)]
+    asking: AskArguments,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -45,15 +54,24 @@ pub struct ReplayArguments {
 /// A database that is looked at, and the config that led to it.
 pub(super) struct Opened {
     pub(super) reader: Reader,
-    config: Config,
+    loaded: Loaded,
+}
+
+/// A comparison, and how the run went on.
+#[derive(Debug, Serialize)]
+struct Asked {
+    #[serde(flatten)]
+    report: Report,
+    /// None: the record has an answer to everything.
+    went_on: Option<WentOn>,
 }
 
 /// Opens the database of the configured data directory for reading.
 pub(super) async fn open(named: Option<&Path>) -> anyhow::Result<Opened> {
     let environment = Environment::of_process();
-    let config = settled(named, &environment)?.config;
-    let reader = Reader::open(&data_dir(&config.state, &environment)?.join(DATABASE)).await?;
-    Ok(Opened { reader, config })
+    let loaded = settled(named, &environment)?;
+    let reader = Reader::open(&data_dir(&loaded.config.state, &environment)?.join(DATABASE)).await?;
+    Ok(Opened { reader, loaded })
 }
 
 /// Shows a run, checks it, or compares it.
@@ -61,10 +79,11 @@ pub(super) async fn open(named: Option<&Path>) -> anyhow::Result<Opened> {
 /// # Errors
 /// When there is no such run, it cannot be read, or it is not what it was.
 pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::Result<()> {
-    let ReplayArguments { run, verify, what_if: file, json } = arguments;
-    let (found, config) = runtime()?.block_on(async {
+    let ReplayArguments { run, verify, what_if: file, asking, json } = arguments;
+    let runtime = runtime()?;
+    let (found, mut opened) = runtime.block_on(async {
         let mut opened = open(named).await?;
-        anyhow::Ok((opened.reader.read(Load { run: RunId(run) }).await?, opened.config))
+        anyhow::Ok((opened.reader.read(Load { run: RunId(run) }).await?, opened))
     })?;
     let recorded = match found {
         Found::Run(recorded) => recorded,
@@ -80,7 +99,8 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
         return if verdict.holds() { Ok(()) } else { bail!("run {run} is not what was recorded") };
     }
     if let Some(file) = file {
-        return compare(&recorded, &file, &config, json);
+        let comparison = Comparison { recorded: &recorded, file: &file, json };
+        return comparison.show(&mut opened, asking.caps(), &runtime);
     }
     let tree = Tree::of(&recorded);
     print(&tree, json, render::tree)?;
@@ -90,19 +110,62 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
     }
 }
 
-fn compare(recorded: &Recorded, file: &Path, config: &Config, json: bool) -> anyhow::Result<()> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let what = WhatIf::parse(&text).map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))?;
-    let table = Table::new(&config.models)?;
+/// A run, and what is to be otherwise in it.
+struct Comparison<'a> {
+    recorded: &'a Recorded,
+    file: &'a Path,
+    json: bool,
+}
+
+impl Comparison<'_> {
+    /// Compares, and asks within the caps, if there are any.
+    fn show(&self, opened: &mut Opened, caps: Option<Caps>, runtime: &Runtime) -> anyhow::Result<()> {
+        let Self { recorded, file, json } = *self;
+        let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+        let misfit = |why| anyhow::anyhow!("{}: {why}", file.display());
+        let table = Table::new(&opened.loaded.config.models)?;
+        let change = priced(WhatIf::parse(&text).map_err(misfit)?, &table);
+        let Some(caps) = caps else {
+            let report = what_if(recorded, &change).map_err(misfit)?;
+            return print(&report, json, |report| render::report(recorded.run.0, report));
+        };
+        let (report, going) = up_to_asking(recorded, &change).map_err(misfit)?;
+        let went_on = match going {
+            None => None,
+            Some(going) => Some(runtime.block_on(async {
+                let material = material(&mut opened.reader, recorded, change.what.system).await?;
+                let (config, environment) = (&opened.loaded.config, Environment::of_process());
+                let redactor = Redactor::new(&opened.loaded.secrets(&environment))?;
+                let catalog = asked::catalog(config, &environment, &table, &redactor).await?;
+                let asker = Asker { catalog: &catalog, table: &table, material: &material, caps };
+                anyhow::Ok(asker.go_on(going).await)
+            })?),
+        };
+        print(&Asked { report, went_on }, json, |asked| render::asked(recorded.run.0, asked, caps))
+    }
+}
+
+/// What its models cost goes with it.
+fn priced(what: WhatIf, table: &Table) -> Change {
     let bill = |label: &String| {
         let facts = table.facts(label);
         let assumed = assumed_window(label).filter(|_| facts.context_tokens.is_none());
         ModelBill { rates: facts.rates, per_mille: 1_000, window: facts.context_tokens, assumed }
     };
-    let bills = what.models.iter().map(bill).collect();
-    let report =
-        what_if(recorded, &Change { what, bills }).map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))?;
-    print(&report, json, |report| render::report(recorded.run.0, report))
+    Change { bills: what.models.iter().map(bill).collect(), what }
+}
+
+/// What the run's requests are made of, with another prompt if there is one.
+async fn material(reader: &mut Reader, recorded: &Recorded, system: Option<String>) -> anyhow::Result<Material> {
+    let at = i64::try_from(recorded.events.len()).unwrap_or(i64::MAX);
+    let unfolded = reader.read(LoadAt { run: recorded.run, at }).await?.context("the run is not there any more")?;
+    let wanted = unfolded.fold()?.wants().context("the run has not begun: there is nothing to ask")?;
+    let kept = reader.read(wanted).await?;
+    let kept = kept.context("what the run's requests were made of is not kept any more: there is nothing to ask")?;
+    Ok(match system {
+        Some(system) => Material { system, ..kept },
+        None => kept,
+    })
 }
 
 fn print<T: Serialize>(what: &T, json: bool, words: impl Fn(&T) -> String) -> anyhow::Result<()> {

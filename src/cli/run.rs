@@ -82,7 +82,7 @@ fn otlp(config: &TelemetryConfig) -> anyhow::Result<Option<Otlp>> {
 /// Serves, and sends what was traced, the last of it too.
 async fn traced(base: Base, exporter: Option<Exporter>) -> anyhow::Result<()> {
     let exporting = exporter.map(Exporter::begin);
-    let served = serve(base).await;
+    let served = Box::pin(serve(base)).await;
     if let Some(exporting) = exporting {
         exporting.end(TRACES_FLUSH).await;
     }

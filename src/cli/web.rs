@@ -1,5 +1,6 @@
 //! `hob web`: a link that logs somebody in to the page, and programs' keys to its API. Beside a running Hob.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -7,8 +8,9 @@ use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use url::{Host, Url};
 
-use crate::cli::{runtime, show};
+use crate::cli::{qr, runtime, show};
 use crate::daemon::DATABASE;
 use hob_config::data_dir::whereabouts;
 use hob_config::environment::Environment;
@@ -78,9 +80,9 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
         let told = match arguments.command {
             None => {
                 let page = page(&directory)?;
-                let (key, role) = (new_key(&SystemRng), role(arguments.viewer));
-                beside.write(Invite { key: key.clone(), role, now }).await?;
-                format!("{}\nIt logs somebody in as {}, once, within 15 minutes.\n", link(&page, &key), role.as_str())
+                let role = role(arguments.viewer);
+                let link = invite(&mut beside, (&page, role), now).await?;
+                shown(&link, role, std::io::stdout().is_terminal())
             }
             Some(WebCommand::Token(command)) => tokens(&mut beside, command, now).await?,
         };
@@ -89,8 +91,45 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
     })
 }
 
+/// A new link to the page.
+///
+/// # Errors
+/// When the database cannot be written.
+pub(super) async fn invite(
+    beside: &mut Beside,
+    (page, role): (&str, PageRole),
+    now: Timestamp,
+) -> Result<String, StoreError> {
+    let key = new_key(&SystemRng);
+    beside.write(Invite { key: key.clone(), role, now }).await?;
+    Ok(link(page, &key))
+}
+
+/// The link, with what it does; at a terminal also as a code for a phone, if a phone can reach it.
+pub(super) fn shown(link: &str, role: PageRole, is_terminal: bool) -> String {
+    let code = if is_terminal && !is_here(link) { qr::code(link) } else { None };
+    let code = code.map_or_else(String::new, |code| format!("{code}\n"));
+    let here = if is_here(link) {
+        "Only this machine reaches it: `hob init` or [server] in the config opens the page to your phone.\n"
+    } else {
+        ""
+    };
+    format!("{code}{link}\nIt logs somebody in as {}, once, within 15 minutes.\n{here}", role.as_str())
+}
+
+/// Whether only this machine reaches the link.
+fn is_here(link: &str) -> bool {
+    let host = Url::parse(link).ok().and_then(|url| url.host().map(|host| host.to_owned()));
+    match host {
+        Some(Host::Ipv4(ip)) => ip.is_loopback() || ip.is_unspecified(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback() || ip.is_unspecified(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => true,
+    }
+}
+
 /// Where the Hob that runs serves its page: another's server may be where its own was to be.
-fn page(directory: &Path) -> anyhow::Result<String> {
+pub(super) fn page(directory: &Path) -> anyhow::Result<String> {
     let answer = match ask(directory, "/page", WITHIN) {
         Ok(answer) => answer,
         Err(AskError::NotRunning) => bail!("Hob is not running: the page is served by `hob run`"),
@@ -169,5 +208,27 @@ impl Statement for Remove {
 
     async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
         web_door::remove_token(tx, &self.0).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_shown_for_what_a_phone_can_reach() {
+        let table = [
+            ("http://127.0.0.1:8787/login#k", true),
+            ("http://[::1]:8787/login#k", true),
+            ("http://0.0.0.0:8787/login#k", true),
+            ("http://localhost:8787/login#k", true),
+            ("http://192.168.1.5:8787/login#k", false),
+            ("https://hob.example.org/login#k", false),
+        ];
+        for (link, here) in table {
+            assert_eq!(is_here(link), here, "{link}");
+            assert_eq!(shown(link, PageRole::Owner, true).contains('█'), !here, "{link}");
+            assert!(!shown(link, PageRole::Owner, false).contains('█'), "{link}");
+        }
     }
 }

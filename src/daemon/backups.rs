@@ -177,7 +177,8 @@ async fn one(plan: &Plan, now: Timestamp, stop: &CancellationToken) -> Result<La
         None => None,
     };
     let (data_dir, to, random) = (plan.data_dir.clone(), plan.to.clone(), plan.rng.id());
-    let made = make::make(Order { data_dir, config, to, recipients, now, random }, stop).await?;
+    let made =
+        make::make(Order { data_dir, config, to, recipients, now, random, packed: Arc::default() }, stop).await?;
     let last = Last { to: plan.to.clone(), at: now, made: Instant::now() };
     tracing::info!(path = %made.path.display(), bytes = made.bytes, files = made.files, "backup.made");
     if !made.skipped.is_empty() {

@@ -42,6 +42,7 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
         guests: discord.allow_guests,
         persona: discord.persona.as_ref(),
         personas: &discord.personas,
+        servers: Some(&discord.server_personas),
     })
 }
 

@@ -46,6 +46,7 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
         guests: email.allow_guests,
         persona: email.persona.as_ref(),
         personas: &email.personas,
+        servers: None,
     })
 }
 

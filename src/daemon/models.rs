@@ -60,7 +60,7 @@ pub async fn build(sources: Sources<'_>) -> Result<Models, StartError> {
     let ollama = OllamaAddress::parse(OLLAMA)
         .ok_or_else(|| StartError::Config(format!("{OLLAMA} is no address of an Ollama")))?;
     let deadlines = config.provider.as_ref().map(deadlines).unwrap_or_default();
-    let reply_tokens = (!parts::budget(&config.budget).is_unlimited()).then_some(parts::REPLY_TOKENS);
+    let reply_tokens = parts::budget(config).caps_money().then_some(parts::REPLY_TOKENS);
     let finder = Finder { lookup: &lookup, ollama, deadlines, remember, table, reply_tokens };
     let keyless = keyless(config, environment);
     let provider = config.provider.as_ref().map(|provider| marked(provider, &keyless));

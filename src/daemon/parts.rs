@@ -1,5 +1,6 @@
 //! From config sections to what the rooms take.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use hob_config::groups::{self, GroupModeConfig, GroupsConfig};
 use hob_config::guards::GuardsConfig;
 use hob_config::hooks::{HookConfig, HookFailure, HookMoment};
 use hob_config::people::RoleConfig;
-use hob_config::persona::ApprovalsMode;
+use hob_config::persona::{ApprovalsMode, PersonaConfig};
 use hob_config::provider::ProviderKind;
 use hob_config::quotas::QuotaConfig;
 use hob_config::transcription::TranscriptionConfig;
@@ -30,7 +31,7 @@ use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::access::{AccessList, Reach};
-use hob_core::policy::budget::Budget;
+use hob_core::policy::budget::{Budget, Limited, Limits};
 use hob_core::policy::groups::{GroupMode, GroupModes};
 use hob_core::policy::quota::Quotas;
 use hob_memory::extraction::{Extractor, Ports, Settings};
@@ -137,15 +138,9 @@ pub(super) fn role(role: RoleConfig) -> Role {
     }
 }
 
-/// How much each person may use.
+/// How many tools may be called for each person.
 pub(super) fn quotas(config: &QuotaConfig) -> Quotas {
-    let QuotaConfig { guest_month_tokens, user_month_tokens, hour_tokens, tool_calls_per_minute } = config;
-    Quotas {
-        guest_month: Some(*guest_month_tokens),
-        user_month: *user_month_tokens,
-        hour: *hour_tokens,
-        tool_calls_per_minute: Some(*tool_calls_per_minute),
-    }
+    Quotas { tool_calls_per_minute: Some(config.tool_calls_per_minute) }
 }
 
 /// Who Hob is where.
@@ -156,10 +151,11 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
             Some(word) => Some(named(&format!("personas.{name}.model"), word, models)?),
             None => None,
         };
-        let modules = persona.modules.iter().cloned().collect();
+        let modules: BTreeSet<String> = persona.modules.iter().cloned().collect();
         let looped = match &persona.declared {
             Some(looped) => {
-                let reach = Reach { role: Role::Owner, modules: &modules };
+                let chosen = Some(&modules).filter(|modules| !modules.is_empty());
+                let reach = Reach { role: Role::Owner, modules: chosen };
                 let at = format!("personas.{name}.loop");
                 declared::check_tools(&at, looped, &tools.within(&reach), &config.tools)?;
                 Some(declared::declared(looped))
@@ -194,6 +190,8 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
     assigned.known = config.personas.keys().cloned().collect();
     assigned.everywhere.clone_from(&config.agent.persona);
     people::assign(config, assigned);
+    let guests = config.agent.default_guest_modules.as_ref();
+    personas.guest_modules = guests.map(|modules| modules.iter().cloned().collect());
     Ok(personas)
 }
 
@@ -217,16 +215,32 @@ pub(super) fn mode(mode: QueueMode) -> Mode {
     }
 }
 
-/// How much money models may cost.
-pub(super) fn budget(config: &BudgetConfig) -> Budget {
-    let BudgetConfig { run_usd, hour_usd, day_usd, month_usd, person_month_usd } = config;
-    let money = |usd: &Option<f64>| usd.map(Money::from_usd);
+/// How much models may cost, and read and write.
+pub(super) fn budget(config: &Config) -> Budget {
+    let BudgetConfig { run_usd, hour_usd, day_usd, month_usd, hour_tokens, month_tokens, .. } = config.budget;
+    let BudgetConfig { person_hour_usd, person_month_usd, .. } = config.budget;
+    let QuotaConfig { guest_month_tokens, user_month_tokens, hour_tokens: own_hour_tokens, .. } = config.quotas;
+    let limits = |usd: Option<f64>, tokens| Limits { usd: usd.map(Money::from_usd), tokens };
+    let of_persona = |persona: &PersonaConfig| Limited {
+        hour: limits(persona.hour_usd, persona.hour_tokens),
+        month: limits(persona.month_usd, persona.month_tokens),
+        ..Limited::default()
+    };
     Budget {
-        run: money(run_usd),
-        hour: money(hour_usd),
-        day: money(day_usd),
-        month: money(month_usd),
-        person_month: money(person_month_usd),
+        run: run_usd.map(Money::from_usd),
+        house: Limited {
+            hour: limits(hour_usd, hour_tokens),
+            day: limits(day_usd, None),
+            month: limits(month_usd, month_tokens),
+        },
+        person: Limited {
+            hour: limits(person_hour_usd, own_hour_tokens),
+            month: limits(person_month_usd, None),
+            ..Limited::default()
+        },
+        guest_month: Some(guest_month_tokens),
+        user_month: user_month_tokens,
+        personas: config.personas.iter().map(|(name, persona)| (name.clone(), of_persona(persona))).collect(),
     }
 }
 
@@ -290,7 +304,7 @@ pub(super) fn extractor(
 
 /// The household's caps on money, and its calendar.
 pub(super) fn purse(config: &Config) -> Result<Purse, StartError> {
-    Ok(Purse { budget: budget(&config.budget), zone: zone(config.agent.time_zone.as_deref())? })
+    Ok(Purse { budget: budget(config), zone: zone(config.agent.time_zone.as_deref())? })
 }
 
 /// Where the household lives; the machine's own zone unless the config names one.

@@ -24,6 +24,8 @@ pub(super) struct Section<'a> {
     pub(super) persona: Option<&'a String>,
     /// Who Hob is in single chats.
     pub(super) personas: &'a BTreeMap<String, String>,
+    /// Who Hob is on single servers, or in single workspaces; none: the platform has none.
+    pub(super) servers: Option<&'a BTreeMap<String, String>>,
 }
 
 fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
@@ -73,7 +75,10 @@ pub(super) fn admit(config: &Config, list: &mut AccessList) {
 
 /// Who Hob is on each account, and in single chats.
 pub(super) fn assign(config: &Config, assigned: &mut Assignments) {
-    for Section { channel, account, persona, personas, .. } in sections(config) {
+    for Section { channel, account, persona, personas, servers, .. } in sections(config) {
+        let servers = servers.into_iter().flatten();
+        let by_server = servers.map(|(server, name)| ((channel, account.to_owned(), server.clone()), name.clone()));
+        assigned.by_server.extend(by_server);
         assigned.by_account.extend(persona.map(|name| ((channel, account.to_owned()), name.clone())));
         assigned.by_chat.extend(personas.iter().map(|(chat, name)| ((channel, chat.clone()), name.clone())));
     }

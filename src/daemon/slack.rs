@@ -43,6 +43,7 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
         guests: slack.allow_guests,
         persona: slack.persona.as_ref(),
         personas: &slack.personas,
+        servers: Some(&slack.workspace_personas),
     })
 }
 

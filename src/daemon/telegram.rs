@@ -91,5 +91,6 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
         guests: telegram.allow_guests,
         persona: telegram.persona.as_ref(),
         personas: &telegram.personas,
+        servers: None,
     })
 }

@@ -40,6 +40,7 @@ use hob_tools::keep_changes::KeepChanges;
 use hob_tools::leftovers::Leftovers;
 use hob_tools::manage_config::ManageConfig;
 use hob_tools::manage_people::ManagePeople;
+use hob_tools::plan::PlanTool;
 use hob_tools::read_result::ReadResult;
 use hob_tools::recall::RecallTool;
 use hob_tools::registry::Registry;
@@ -121,6 +122,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::update()))
         .with(Arc::new(RunJournal::append()))
         .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(PlanTool::default()))
         .with(Arc::new(KeepChanges::new(grounds.drafts.clone())))
         .with(Arc::new(ScheduleTool::new(store.clone(), zone.clone(), Arc::clone(grounds.alarm))))
         .with(Arc::new(UseTool::default()))
@@ -196,8 +198,6 @@ fn declaration(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use jiff::tz::TimeZone;
 
     use super::*;
@@ -248,7 +248,7 @@ mod tests {
     #[tokio::test]
     async fn a_small_prompt_is_what_hi_costs() {
         let all = usual().await;
-        let offered = all.within(&Reach { role: Role::Admin, modules: &BTreeSet::new() }).disclosing();
+        let offered = all.within(&Reach { role: Role::Admin, modules: None }).disclosing();
         let settings = PromptSettings { base: prompt::BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 };
         let (name, trust) = ("Ada".to_owned(), Trust::Trusted);
         let principal = Principal { user: UserId(1), name, role: Role::Admin, trust };

@@ -1,7 +1,7 @@
 //! Discord, end to end: the real process between a model of Discord and a model server.
 
 use crate::support::fake_discord::FakeDiscord;
-use crate::support::fake_discord::world::{ADA, BOB, DM, HALL, THREAD};
+use crate::support::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, THREAD};
 use crate::support::fake_model::Reply;
 use crate::support::house::House;
 
@@ -77,6 +77,73 @@ async fn k2_an_approval_on_discord_is_given_by_its_button() {
     fake.press(HALL, ADA, press);
     fake.until_true("the answer", |world| world.by_bot(HALL).any(|message| message.content == "Paid.")).await;
     assert_eq!(house.lines("paid"), ["Ben"]);
+    house.nothing_refused();
+    fake.nothing_wrong();
+}
+
+#[tokio::test]
+async fn c3_a_discord_server_has_a_persona_between_its_channels_and_the_platforms() {
+    let fake = FakeDiscord::start().await;
+    let personas = format!(
+        "persona = 'clerk'\nserver_personas = {{ '{GUILD}' = 'night' }}\npersonas = {{ }}\n[agent]\nsystem_prompt = 'You are Hob.'\n\
+         [personas.clerk]\nprompt = 'A clerk.'\n[personas.night]\nprompt = 'A watchman.'\n[personas.cook]\nprompt = 'A cook.'"
+    );
+    let mut house = on(&fake, &personas).await;
+    house.start().await;
+    fake.until_identified(1).await;
+    for (sent, place) in [(1, DM), (1, HALL), (1, THREAD)] {
+        house.model.reply(Reply::text("Yes."));
+        fake.say(place, ADA, &format!("<@{}> who are you?", FakeDiscord::BOT));
+        fake.until_sent(place, sent).await;
+    }
+    fake.say(HALL, ADA, &format!("<@{}> /persona", FakeDiscord::BOT));
+    assert!(
+        fake.until_sent(HALL, 2).await[1].starts_with("I am night (set for this server)."),
+        "{:?}",
+        fake.sent(HALL)
+    );
+    fake.command(HALL, ADA, ("status", None));
+    let status = fake.until_sent(HALL, 3).await.pop().unwrap();
+    assert!(status.contains("persona: night, set for this server"), "{status}");
+    // What is caught up with says no more than where it was said.
+    house.recorded(5).await;
+    house.crash().await;
+    fake.say(HALL, ADA, &format!("<@{}> and now?", FakeDiscord::BOT));
+    house.model.reply(Reply::text("Yes."));
+    house.start().await;
+    fake.until_sent(HALL, 4).await;
+    fake.say(HALL, ADA, &format!("<@{}> /persona cook", FakeDiscord::BOT));
+    fake.until_sent(HALL, 5).await;
+    house.model.reply(Reply::text("Yes."));
+    fake.say(HALL, ADA, &format!("<@{}> and chosen?", FakeDiscord::BOT));
+    fake.until_sent(HALL, 6).await;
+    let systems: Vec<String> =
+        house.model.requests().iter().map(|asked| asked.system().replace("You are Hob.\n\n", "")).collect();
+    assert_eq!(systems, ["A clerk.", "A watchman.", "A watchman.", "A watchman.", "A cook."]);
+    house.nothing_refused();
+    fake.nothing_wrong();
+}
+
+#[tokio::test]
+async fn c3_the_server_of_what_was_missed_is_known() {
+    let fake = FakeDiscord::start().await;
+    let settings = format!(
+        "server_personas = {{ '{GUILD}' = 'night' }}\n[personas.night]\nprompt = 'A watchman.'\n[personas.cook]\nprompt = 'A cook.'"
+    );
+    let mut house = on(&fake, &settings).await;
+    house.start().await;
+    fake.until_identified(1).await;
+    house.model.reply(Reply::text("Hello."));
+    fake.say(DM, ADA, "Hi");
+    fake.until_sent(DM, 1).await;
+    house.recorded(1).await;
+    house.crash().await;
+    // Nothing was ever said in the hall before.
+    fake.say(HALL, ADA, &format!("<@{}> who are you?", FakeDiscord::BOT));
+    house.model.reply(Reply::text("The watchman."));
+    house.start().await;
+    assert_eq!(fake.until_sent(HALL, 1).await, ["The watchman."]);
+    assert!(house.model.requests()[1].system().ends_with("A watchman."), "{}", house.model.requests()[1].system());
     house.nothing_refused();
     fake.nothing_wrong();
 }

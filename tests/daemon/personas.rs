@@ -176,6 +176,45 @@ async fn c3_guests_do_not_choose() {
 }
 
 #[tokio::test]
+async fn c3_guests_have_the_default_modules_where_the_persona_chooses_none() {
+    let tools = "
+[telegram]
+guest_user_ids = [99]
+[tools.lamp]
+description = 'Lights a lamp.'
+command = ['true']
+module = 'lights'
+role = 'guest'
+[tools.bell]
+description = 'Rings a bell.'
+command = ['true']
+module = 'bells'
+role = 'guest'
+[personas.ringer]
+modules = ['bells']
+";
+    let both = Some(["bell", "lamp"].as_slice());
+    let settings = [
+        ("", both, both),
+        ("[agent]\ndefault_guest_modules = ['lights']", Some(&["lamp"]), both),
+        ("[agent]\ndefault_guest_modules = []", Some(&[]), both),
+        ("[agent]\ndefault_guest_modules = ['lights']\npersona = 'ringer'", Some(&["bell"]), Some(&["bell"])),
+    ];
+    for (setting, guests, users) in settings {
+        let mut house = House::with(&format!("{tools}{setting}")).await;
+        house.start().await;
+        for (person, expected) in [(STRANGER, guests), (ADA, users)] {
+            house.ask(person, "Light, please", Reply::text("There you are.")).await;
+            let asked = house.model.requests().pop().unwrap();
+            let offered: Vec<&str> = asked.tools().into_iter().filter(|name| ["bell", "lamp"].contains(name)).collect();
+            assert_eq!(Some(offered.as_slice()), expected, "{setting} {person}");
+            assert!(asked.tools().contains(&"ask_human"), "what steers a run is always there");
+        }
+        house.nothing_refused();
+    }
+}
+
+#[tokio::test]
 async fn c3_a_run_that_crashed_asks_when_its_own_persona_has_changed() {
     for (change, asks) in [("You cook.", true), ("You keep the books.", false)] {
         let mut house = House::with(STAFF).await;

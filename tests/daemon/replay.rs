@@ -145,6 +145,105 @@ async fn n2_another_policy_is_compared_without_a_call() {
     assert_eq!(house.model.requests().len(), asked);
 }
 
+/// All that is in the data directory, byte for byte.
+fn kept(house: &House) -> Vec<(std::path::PathBuf, Option<Vec<u8>>)> {
+    let mut all = Vec::new();
+    let mut open = vec![house.path("data")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let content = path.is_file().then(|| std::fs::read(&path).unwrap());
+            open.extend(content.is_none().then(|| path.clone()));
+            all.push((path, content));
+        }
+    }
+    all.sort();
+    all
+}
+
+const ASK: [&str; 5] = ["replay", "1", "--what-if", "policy.toml", "--ask"];
+
+#[tokio::test]
+async fn n2_where_the_record_ends_the_model_is_asked_and_nothing_is_written() {
+    let mut house = lived().await;
+    house.stop().await;
+    let (asked, before) = (house.model.requests().len(), kept(&house));
+    std::fs::write(house.path("policy.toml"), "[limits]\niterations = 1\n").unwrap();
+    house.model.reply(Reply::text("We met, and that is all."));
+    let report = stdout(&house, &ASK).await;
+    let report = report.split_once("From here on the model was asked. ").unwrap().1;
+    insta::assert_snapshot!(report, @"
+    No tool was run, and nothing of it is recorded:
+      asked openai-compatible/fake: 11 tokens read (3 from cache), 7 written, $0.000081
+        said: We met, and that is all.
+    It ends here: the run is over (completed).
+    Would be: completed after 2 cycles, 22 tokens read (6 from cache), 14 written, $0.00016
+    Asking took 1 call, $0.000081 of at most $0.50.
+    Your provider bills that; Hob's own sums and budgets leave it out.
+    ");
+    let requests = house.model.requests();
+    assert_eq!(requests.len(), asked + 1);
+    let last = &requests[asked];
+    assert_eq!(last.last_role(), "user", "it is told to come to an end");
+    assert!(last.messages().iter().any(|message| message["content"] == "met Bea"), "{last:?}");
+    assert_eq!(last.system(), requests[0].system(), "the prompt that the run began with");
+    assert_eq!(last.tools(), requests[0].tools());
+    assert!(kept(&house) == before, "something was written");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n2_tools_answer_from_the_record_and_no_other_is_performed() {
+    let mut house = lived().await;
+    house.stop().await;
+    let (asked, before) = (house.model.requests().len(), kept(&house));
+    std::fs::write(house.path("policy.toml"), "system = 'You are another.'\n").unwrap();
+    house.model.reply(Reply::call("meet", r#"{"who":"Bea"}"#)).reply(Reply::call("meet", r#"{"who": "Cem"}"#));
+    house.model.reply(Reply::text("Only Bea."));
+    let data: Value = serde_json::from_str(&stdout(&house, &[&ASK[..], &["--json"]].concat()).await).unwrap();
+    let went_on = &data["went_on"];
+    let steps: Vec<_> =
+        went_on["steps"].as_array().unwrap().iter().map(|step| (&step["is"], &step["is_recorded"])).collect();
+    let (answered, called) = (Value::from("answered"), Value::from("called"));
+    let none = Value::Null;
+    let (yes, no) = (Value::from(true), Value::from(false));
+    assert_eq!(steps, [(&answered, &none), (&called, &yes), (&answered, &none), (&called, &no), (&answered, &none)]);
+    assert_eq!((&went_on["ended"], &went_on["calls"]), (&"the run is over (completed)".into(), &3.into()));
+    assert_eq!(went_on["spent_nano_usd"], 3 * (8_000 + 3_000 + 70_000));
+    let requests = &house.model.requests()[asked..];
+    assert!(requests.iter().all(|request| request.system() == "You are another."), "{requests:?}");
+    assert_eq!(requests[1].last_text(), "met Bea");
+    let refused = "Not performed in a what-if: the record has no call of meet with these arguments.";
+    assert!(requests[2].last_text().starts_with(refused), "{:?}", requests[2]);
+    assert!(kept(&house) == before, "something was written");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n2_what_may_cost_more_than_is_allowed_is_not_asked() {
+    let mut house = lived().await;
+    house.stop().await;
+    let asked = house.model.requests().len();
+    std::fs::write(house.path("policy.toml"), "system = 'You are another.'\n").unwrap();
+    let report = stdout(&house, &[&ASK[..], &["--max-usd", "0.01"]].concat()).await;
+    assert!(report.contains("It ends here: the next call may cost $0.0"), "{report}");
+    assert!(
+        report.contains("and --max-usd leaves $0.01.") && report.contains("Asking took 0 calls, $0.00 of"),
+        "{report}"
+    );
+    let report = stdout(&house, &[&ASK[..], &["--max-calls", "0"]].concat()).await;
+    assert!(report.contains("It ends here: --max-calls allows no more than 0."), "{report}");
+    assert_eq!(house.model.requests().len(), asked);
+    // The same model, without a price.
+    house.configure("");
+    let report = stdout(&house, &[&ASK[..], &["--max-tokens", "4096"]].concat()).await;
+    assert!(report.contains("tokens of unknown price, and --max-tokens leaves 4096."), "{report}");
+    assert_eq!(house.model.requests().len(), asked);
+    house.model.reply(Reply::text("Done."));
+    let report = stdout(&house, &ASK).await;
+    assert!(report.contains("18 tokens of unknown price of at most 100,000."), "{report}");
+}
+
 #[tokio::test]
 async fn n2_where_nothing_has_run_it_is_said() {
     let house = House::new().await;

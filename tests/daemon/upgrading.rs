@@ -11,7 +11,7 @@ use crate::support::fake_model::Reply;
 use crate::support::house::{ADA, House};
 
 /// The last migration of the release before.
-const BEFORE: &str = "0004";
+const BEFORE: &str = "0001";
 /// The journal of a run of then, up to its first question.
 const JOURNAL: &str = include_str!("../fixtures/journals/v1/approved_and_retried.jsonl");
 const EVENTS: usize = 10;

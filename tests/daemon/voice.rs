@@ -112,6 +112,24 @@ async fn c6_a_service_that_is_down_costs_the_message_nothing() {
 }
 
 #[tokio::test]
+async fn k1_a_service_that_floods_is_given_up_and_the_next_message_is_heard() {
+    let fake = FakeTranscription::start().await;
+    fake.floods().floods().hears("Better now", 3);
+    let house = hearing(&fake, "").await;
+    house.model.reply(Reply::text("Write it."));
+    speak(&house, json!({}));
+    house.told(ADA, 1).await;
+    assert!(heard(&house).contains("not transcribed: the answer is no transcript"), "{}", heard(&house));
+    assert_eq!(fake.asked(), 2, "once more, and no more");
+    house.model.reply(Reply::text("Good."));
+    speak(&house, json!({}));
+    house.told(ADA, 2).await;
+    assert!(house.model.requests()[1].last_user().contains("Better now\n"));
+    assert_eq!(fake.given()[2].kind, "audio/ogg");
+    house.nothing_refused();
+}
+
+#[tokio::test]
 async fn n10_each_request_for_a_recording_is_set_aside_and_billed_by_what_was_sent() {
     let fake = FakeTranscription::start().await;
     fake.fails(500).hears("Better now", 3).hears("", 5);

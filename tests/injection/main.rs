@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod adaptive;
 mod corpus;
 mod evil;
 mod free;

@@ -12,7 +12,7 @@ use hob_agent::machine::event::{End, Event, ToolOutcome};
 use hob_agent::machine::ledger::Ledger;
 use hob_agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
 use hob_agent::machine::question::Answer;
-use hob_agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
+use hob_agent::machine::stop::{BudgetStop, CancelReason, QuotaStop, Whose};
 use hob_core::domain::agents::Mission;
 use hob_core::domain::ids::{CallId, FileId, InboundId, RunId, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
@@ -22,7 +22,7 @@ use hob_core::domain::origin::{Origin, Source, Taint};
 use hob_core::domain::outgoing::{Delivery, Destination};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
-use hob_core::policy::budget::Scope;
+use hob_core::policy::budget::{Scope, Span};
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, MediaType, Picture, Pictures, ReplyPart, Sealed, StopReason, ToolCall, Usage};
 use hob_model::price::{Rate, Rates};
@@ -85,10 +85,11 @@ fn priced_sealed_continued() -> Vec<Event> {
 
 fn all_rest_then_budget() -> Vec<Event> {
     let stop = BudgetStop {
-        scope: Scope::Day,
+        scope: Scope::House(Span::Day),
         cap: Money::from_nanos(5_000_000_000),
         used: Money::from_nanos(4_990_000_000),
         resets: Some("Saturday, 1 January, 00:00".to_owned()),
+        persona: None,
     };
     vec![
         priced(),
@@ -302,6 +303,7 @@ fn quota_reached() -> Vec<Event> {
         cap: 5_000,
         used: 4_990,
         resets: "Tuesday, 1 December, 00:00".to_owned(),
+        whose: Whose::Person,
     };
     vec![supervised(Policy::default()), wants("", &["recall"]), Event::QuotaReached(stop), text("1.0", "red", false)]
 }

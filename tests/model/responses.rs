@@ -39,6 +39,27 @@ async fn f5_a_model_thinks_and_uses_tools_in_one_go_and_gets_its_thinking_back()
 }
 
 #[tokio::test]
+async fn k1_a_models_words_go_back_in_the_phase_that_it_gave_them() {
+    let fake = FakeResponses::start().await;
+    let mut aside = message("Let me see.");
+    aside["phase"] = json!("commentary");
+    fake.answer(items(&[aside, call("look", "{\"at\": \"Köln\"}")])).answer(items(&[message("It is dry there.")]));
+    fake.answer(items(&[message("Good night.")]));
+    let provider = provider(&fake, "gpt-6-luna");
+    let mut history = vec![Message::user("How is the garden?")];
+    for next in [None, Some("Good night")] {
+        let reply = heard(&provider, &asking(history.clone())).await.0.unwrap();
+        history = answered(history, &reply, next);
+    }
+    heard(&provider, &asking(history)).await.0.unwrap();
+    assert_eq!(fake.refused(), Vec::<String>::new());
+    let requests = fake.requests();
+    let phases: Vec<_> = requests[2]["input"].as_array().unwrap().iter().map(|item| item["phase"].as_str()).collect();
+    // The question, the aside, its call and result, the answer, the last word.
+    assert_eq!(phases, [None, Some("commentary"), None, None, Some("final_answer"), None]);
+}
+
+#[tokio::test]
 async fn f5_a_model_that_does_not_think_is_asked_without_what_it_refuses() {
     let fake = FakeResponses::start().await;
     fake.answer(items(&[message("Hello.")])).answer(items(&[message("Hello again.")]));

@@ -402,16 +402,19 @@ async fn overspent(tx: &mut Tx) -> Vec<String> {
     .fetch_all(&mut *tx)
     .await
     .unwrap();
-    let sums: (i64, i64) = sqlx::query_as(
-        "SELECT coalesce((SELECT sum(cost) FROM model_calls), 0), coalesce((SELECT sum(cost) FROM spend), 0)",
+    let sums: (i64, i64, i64, i64) = sqlx::query_as(
+        "SELECT coalesce((SELECT sum(cost) FROM model_calls), 0), coalesce((SELECT sum(cost) FROM spend), 0),
+                coalesce((SELECT sum(input_tokens + output_tokens) FROM model_calls WHERE state <> 'asked'), 0),
+                coalesce((SELECT sum(input_tokens + output_tokens) FROM spend), 0)",
     )
     .fetch_one(&mut *tx)
     .await
     .unwrap();
     let unequal = (sums.0 != sums.1).then(|| format!("the calls cost {}, the sums say {}", sums.0, sums.1));
+    let tokens = (sums.2 != sums.3).then(|| format!("the calls took {} tokens, the sums say {}", sums.2, sums.3));
     let runs = runs.into_iter().map(|(run, cost)| format!("run {run} cost {cost}"));
     let hours = hours.into_iter().map(|(at, cost)| format!("the hour to {at} cost {cost}"));
-    runs.chain(hours).chain(unequal).collect()
+    runs.chain(hours).chain(unequal).chain(tokens).collect()
 }
 
 /// Nobody made more tool calls in any minute than they may.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hob_agent::journal::decode;
+use hob_agent::machine::accepted::Order;
 use hob_agent::machine::batch::Progress;
 use hob_agent::machine::effect::Effect;
 use hob_agent::machine::event::{Event, Reply, ToolOutcome};
@@ -12,6 +13,8 @@ use hob_agent::machine::state::{Paused, Phase, State};
 use hob_agent::machine::{Replay, apply};
 use hob_core::domain::ids::{CallId, RunId};
 use hob_store::{Tx, journal};
+
+use crate::model::KEPT;
 
 /// A run's row.
 #[derive(Debug, Clone, sqlx::FromRow)]
@@ -211,6 +214,12 @@ struct Approvals {
     /// Something was read that nobody vouches for.
     tainted: bool,
     paused: bool,
+    /// It answers a person's own message.
+    own: bool,
+    /// So many calls are planned that were not made yet: of one there is.
+    planned: usize,
+    /// These are.
+    as_planned: BTreeSet<String>,
 }
 
 /// The tools that do more than look.
@@ -220,6 +229,21 @@ impl Approvals {
     /// Takes an event in; what it starts without a word that allows it, is told.
     fn hear(&mut self, before: &State, event: &Event, ignored: bool) -> Option<String> {
         match event {
+            Event::Accepted(accepted) => self.own = accepted.order == Order::Answer && accepted.agent.is_none(),
+            Event::ToolFinished { outcome: ToolOutcome::Plan, .. } if !ignored => {
+                if self.own && !self.tainted {
+                    self.planned = 1;
+                }
+            }
+            Event::ModelAnswered(completion) if !ignored => {
+                let cycle = before.active().map_or(0, |run| run.cycles) + 1;
+                for (index, call) in completion.calls().enumerate() {
+                    if call.name == "append" && call.arguments == KEPT && self.planned > 0 {
+                        self.planned = 0;
+                        self.as_planned.insert(CallId::new(cycle, index).0);
+                    }
+                }
+            }
             Event::Begun(begun) => {
                 self.granted.extend(begun.granted.iter().cloned());
                 self.tainted = !begun.taint.is_clean();
@@ -233,7 +257,11 @@ impl Approvals {
                 self.excused.clear();
             }
             // What is asked again was not allowed.
-            Event::HumanAsked(Question::Approval { call, .. }) => drop(self.once.remove(&call.0)),
+            Event::HumanAsked(Question::Approval { call, beside, .. }) => {
+                for call in std::iter::once(call).chain(beside.iter().map(|beside| &beside.call)) {
+                    self.once.remove(&call.0);
+                }
+            }
             Event::GrantRevoked { tool } => drop(self.granted.remove(tool)),
             Event::PauseRequested { .. } if !ignored => self.paused = true,
             Event::PauseLifted { .. } => self.paused = false,
@@ -245,6 +273,7 @@ impl Approvals {
                     name == "pay" && self.granted.contains(name) || name == "peek" && self.granted.contains(name);
                 let needs = ["pay", "peek", "wipe"].contains(&name.as_str());
                 let allowed = self.once.remove(&call.0) || name != "wipe" && self.excused.contains(name);
+                let allowed = allowed || self.as_planned.contains(&call.0);
                 if self.tainted && ACTS.contains(&name.as_str()) && !allowed {
                     return Some(format!("{call} {name} in a tainted run without an approval of its own"));
                 }
@@ -261,6 +290,17 @@ impl Approvals {
             (Question::Approval { call, .. }, Some(Decision::Approve))
             | (Question::UnsafeCall { call, .. }, Some(Decision::RunAgain)) => {
                 self.once.insert(call.0.clone());
+            }
+            (Question::Approval { call, beside, .. }, Some(decision)) if !beside.is_empty() => {
+                let calls = std::iter::once(call).chain(beside.iter().map(|beside| &beside.call));
+                let is_meant = |number: usize| match decision {
+                    Decision::All => true,
+                    Decision::Only(only) => number == only,
+                    Decision::Named => text.contains(&number.to_string()),
+                    _ => false,
+                };
+                self.once
+                    .extend((1..).zip(calls).filter(|(number, _)| is_meant(*number)).map(|(_, call)| call.0.clone()));
             }
             (Question::Approval { name, .. }, Some(Decision::Always)) => {
                 self.granted.insert(name.clone());

@@ -27,7 +27,7 @@ use hob_core::domain::redactor::Redactor;
 use hob_core::domain::tools::Approval;
 use hob_core::domain::upkeep::LastRound;
 use hob_core::policy::access::{AccessList, Alias};
-use hob_core::policy::budget::Budget;
+use hob_core::policy::budget::{Budget, Limited, Limits};
 use hob_core::policy::quota::Quotas;
 use hob_memory::recall::Memory;
 use hob_model::catalog::{Catalog, Entry};
@@ -48,6 +48,7 @@ use hob_store::{Pace, Statement, Store, Tx, runs};
 use hob_tools::Toolbox;
 use hob_tools::ask_human::AskHuman;
 use hob_tools::mcp::Servers;
+use hob_tools::plan::PlanTool;
 use hob_tools::registry::Registry;
 use hob_tools::request_more_iterations::RequestMoreIterations;
 use hob_tools::shed::Tools;
@@ -226,7 +227,7 @@ impl Process {
             counts: Arc::default(),
             reply_tokens: TOKENS_WRITTEN,
             purse: Arc::new(Purse { budget: budget(), zone: TimeZone::UTC }),
-            meter: Arc::new(Meter { quotas: quotas(world), zone: TimeZone::UTC }),
+            meter: Arc::new(Meter { quotas: quotas(world) }),
             access: Arc::clone(&access),
             rng: Arc::clone(world) as _,
             meters: Arc::clone(delivery.meters()),
@@ -344,13 +345,16 @@ fn prices() -> Table {
 }
 
 fn budget() -> Budget {
-    Budget { run: Some(Money::from_usd(RUN_USD)), hour: Some(Money::from_usd(HOUR_USD)), ..Budget::default() }
+    let hour = Limits { usd: Some(Money::from_usd(HOUR_USD)), tokens: None };
+    let house = Limited { hour, ..Limited::default() };
+    // Nobody uses up their month, but it is counted.
+    let (run, user_month) = (Some(Money::from_usd(RUN_USD)), Some(1_000_000_000));
+    Budget { run, house, user_month, ..Budget::default() }
 }
 
-/// In some worlds people come to the end of what tools they may use in a minute; nobody uses up their month.
+/// In some worlds people come to the end of what tools they may use in a minute.
 fn quotas(world: &World) -> Quotas {
-    let tool_calls_per_minute = Some(world.state().tool_calls_per_minute);
-    Quotas { user_month: Some(1_000_000_000), tool_calls_per_minute, ..Quotas::default() }
+    Quotas { tool_calls_per_minute: Some(world.state().tool_calls_per_minute) }
 }
 
 fn tools(world: &Arc<World>) -> Registry {
@@ -367,6 +371,7 @@ fn tools(world: &Arc<World>) -> Registry {
         .with(Hand::careful(world, "peek", true, (2_500, Approval::Ask)))
         .with(Hand::careful(world, "wipe", false, (2_500, Approval::Critical)))
         .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(PlanTool::default()))
         .with(Arc::new(RequestMoreIterations::default()))
         .with(Arc::new(SpawnAgent::new(Arc::clone(world) as _)))
 }

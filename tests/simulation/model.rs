@@ -137,6 +137,9 @@ impl Model {
             "spawn" => ("spawn_agent", self.mission(None)),
             "helper" => ("spawn_agent", self.mission(Some("look append"))),
             "chief" => ("spawn_agent", self.mission(Some("helper append"))),
+            "plan" => ("plan", format!("{{\"steps\":[{{\"tool\":\"append\",\"arguments\":{KEPT}}}]}}")),
+            // A call that may have been planned: by the word that the message has for it.
+            "kept" => ("append", KEPT.to_owned()),
             "torn" => ("look", "{\"n\":".to_owned()),
             other => (other, format!("{{\"n\":{}}}", self.world.serial())),
         };
@@ -144,6 +147,9 @@ impl Model {
         ToolCall { id: CallId(format!("call_{index}")), name: name.to_owned(), arguments }
     }
 }
+
+/// The arguments of the call that is planned.
+pub(crate) const KEPT: &str = "{\"to\":\"kept\"}";
 
 /// What agents are told to do.
 const TASKS: [&str; 8] =

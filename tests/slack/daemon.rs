@@ -222,3 +222,62 @@ async fn k2_no_thread_says_that_hob_works_once_it_does_not() {
     house.slack.until_true("end of sign and status", rests).await;
     house.slack.until_sent(HALL, 2).await;
 }
+
+/// Who Hob is where, for an app that two workspaces have.
+const STAFF: &str = "
+[personas.clerk]
+prompt = 'A clerk.'
+[personas.night]
+prompt = 'A watchman.'
+[personas.cook]
+prompt = 'A cook.'
+";
+
+#[tokio::test]
+async fn c3_a_slack_workspace_has_a_persona_between_its_channels_and_the_platforms() {
+    let mut house = House::idle().await;
+    let assigned = format!(
+        "[slack]\npersona = 'clerk'\nworkspace_personas = {{ T1 = 'night' }}\npersonas = {{ '{ADAS}' = 'cook' }}"
+    );
+    let config = house.config().replace("[slack]", &assigned);
+    std::fs::write(house.path("config.toml"), format!("{config}\n{STAFF}")).unwrap();
+    house.slack.look(|world| world.is_organisation = true);
+    house.start().await;
+    // In one workspace, in the other, and in the other's channel of its own.
+    for (workspace, channel, sent) in [("T0", HALL, 1), ("T1", HALL, 2), ("T1", ADAS, 1)] {
+        house.slack.look(|world| world.workspace = workspace);
+        house.model.reply(Reply::text("Yes."));
+        house.slack.say(channel, ADA, "<@U0HOB> who are you?");
+        house.slack.until_sent(channel, sent).await;
+    }
+    house.slack.command(ADAS, ADA, "persona");
+    let told = house.slack.until_sent(ADAS, 2).await.pop().unwrap();
+    assert!(told.starts_with("I am cook (set for this chat)."), "{told}");
+    house.slack.say(HALL, ADA, "<@U0HOB> !persona");
+    let told = house.slack.until_sent(HALL, 3).await.pop().unwrap();
+    assert!(told.starts_with("I am night (set for this workspace)."), "{told}");
+    let requests = house.model.requests();
+    let systems: Vec<&str> = requests.iter().filter_map(|asked| asked.system().rsplit("\n\n").next()).collect();
+    assert_eq!(systems, ["A clerk.", "A watchman.", "A cook."]);
+    assert_eq!(house.model.refused(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn c3_an_app_of_one_workspace_knows_it_also_of_what_was_missed() {
+    let mut house = House::idle().await;
+    let config = house.config().replace("[slack]", "[slack]\nworkspace_personas = { T0 = 'night' }");
+    std::fs::write(house.path("config.toml"), format!("{config}\n{STAFF}")).unwrap();
+    house.start().await;
+    house.model.reply(Reply::text("Hello."));
+    house.slack.say(ADAS, ADA, "hi");
+    house.slack.until_sent(ADAS, 1).await;
+    house.slack.acknowledged().await;
+    house.hob.take().unwrap().kill().await;
+    house.slack.say(HALL, ADA, "<@U0HOB> who are you?");
+    house.model.reply(Reply::text("The watchman."));
+    house.start().await;
+    assert_eq!(house.slack.until_sent(HALL, 1).await, ["The watchman."]);
+    for asked in house.model.requests() {
+        assert!(asked.system().ends_with("A watchman."), "{}", asked.system());
+    }
+}

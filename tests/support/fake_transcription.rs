@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::multipart::Field;
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request, State};
 use axum::http::{StatusCode, header};
@@ -16,6 +17,8 @@ use axum::routing::post;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+
+use super::stream::{Plan, Step};
 
 /// The largest recording.
 const BYTES_MAX: usize = 26_214_400;
@@ -43,6 +46,7 @@ enum Reply {
     Words(String, u32),
     Status(u16),
     Hang,
+    Flood,
 }
 
 #[derive(Default)]
@@ -110,6 +114,12 @@ impl FakeTranscription {
         self
     }
 
+    /// Answers the next request without an end.
+    pub fn floods(&self) -> &Self {
+        self.world().script.push_back(Reply::Flood);
+        self
+    }
+
     /// Every recording that was well given, in order, whatever the answer was.
     pub fn given(&self) -> Vec<Given> {
         self.world().given.clone()
@@ -167,6 +177,11 @@ async fn transcriptions(State(world): State<Arc<Mutex<World>>>, request: Request
         }
         Some(Reply::Status(status)) => error((StatusCode::from_u16(status).unwrap(), "It failed.".to_owned(), None)),
         Some(Reply::Hang) => std::future::pending().await,
+        Some(Reply::Flood) => {
+            let flood = Plan::default().step(Step::Forever(vec![b' '; 256 * 1024].into()));
+            let body = Body::from_stream(flood.play(|| {}));
+            (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+        }
         None => error((StatusCode::BAD_REQUEST, "The fake has no answer in its script.".to_owned(), None)),
     }
 }

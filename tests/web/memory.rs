@@ -20,10 +20,15 @@ async fn told(house: &House, arguments: &[&str]) -> String {
 }
 
 /// Says something on the page, and waits for its answer; gives the answer's run.
-async fn asked(browser: &Browser, house: &House, (id, text): (&str, &str), reply: Reply) -> i64 {
-    let mut listening = browser.listen("k", None).await;
+async fn asked(browser: &Browser, house: &House, said: (&str, &str), reply: Reply) -> i64 {
+    asked_in("k", (browser, house), said, reply).await
+}
+
+/// The same in this conversation.
+async fn asked_in(key: &str, (browser, house): (&Browser, &House), (id, text): (&str, &str), reply: Reply) -> i64 {
+    let mut listening = browser.listen(key, None).await;
     house.model.reply(reply);
-    browser.say("k", (id, text)).await;
+    browser.say(key, (id, text)).await;
     // A command's answer has no run, and may still be on its way.
     let answer = listening.until("an answer", |heard| heard.data["author"] == "hob" && heard.data["run"].is_i64());
     answer.await.data["run"].as_i64().unwrap()
@@ -126,7 +131,9 @@ async fn n8_why_is_told_for_any_answer_and_a_pin_is_always_recalled() {
     let bins = browser.get("/api/memory/search?text=bins").await["said"][0]["item"]["id"].as_str().unwrap().to_owned();
     let pin = browser.ask(Method::PUT, &format!("/api/memory/items/{bins}/pin")).json(&object!({ "pinned": true }));
     assert_eq!(pin.send().await.unwrap().status(), StatusCode::NO_CONTENT);
-    let second = asked(&browser, &house, ("m5", "And where is she at home?"), Reply::text("There.")).await;
+    // Where it was shown just now, it rests.
+    let again = ("m5", "And where is she at home?");
+    let second = asked_in("elsewhere", (&browser, &house), again, Reply::text("There.")).await;
     let why = browser.get(&format!("/api/memory/why/{second}")).await;
     let reasons = why["recalled"].as_array().unwrap();
     let pinned = reasons.iter().find(|one| one["item"]["id"] == bins.as_str()).unwrap();

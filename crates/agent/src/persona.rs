@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::machine::policy::{ContextPolicy, ContextStrategy, DeclaredLoop, GatePolicy, Policy, ToolPolicy};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::money::Money;
-use hob_core::policy::persona::{Assignments, Resolved};
+use hob_core::domain::principal::Role;
+use hob_core::policy::persona::{Assignments, Here, Resolved};
+use hob_store::sessions::Session;
 
 /// Who Hob is in some conversations; what is none or empty is as everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,19 +57,29 @@ pub struct Personas {
     pub by_name: BTreeMap<String, Persona>,
     /// Where each is used.
     pub assigned: Assignments,
+    /// The modules of guests where the persona does not choose; none: all.
+    pub guest_modules: Option<BTreeSet<String>>,
 }
 
 impl Personas {
-    /// Who Hob is in `place`, where `chosen` was chosen.
+    /// Who Hob is in `place`, which is this session's.
     #[must_use]
-    pub fn resolve<'a>(&'a self, place: &Conversation, chosen: Option<&'a str>) -> Resolved<'a> {
-        self.assigned.resolve(place, chosen)
+    pub fn resolve<'a>(&'a self, place: &Conversation, session: &'a Session) -> Resolved<'a> {
+        let (server, chosen) = (session.server.as_deref(), session.persona.as_deref());
+        self.assigned.resolve(place, Here { server, chosen })
     }
 
     /// The persona with this name.
     #[must_use]
     pub fn get(&self, name: Option<&str>) -> Option<&Persona> {
         self.by_name.get(name?)
+    }
+
+    /// The modules of whose tools somebody is offered some by `persona`; none: all.
+    #[must_use]
+    pub fn modules<'a>(&'a self, persona: &'a Persona, role: Role) -> Option<&'a BTreeSet<String>> {
+        let chosen = Some(&persona.modules).filter(|modules| !modules.is_empty());
+        chosen.or_else(|| self.guest_modules.as_ref().filter(|_| role == Role::Guest))
     }
 
     /// The system prompt of the persona with this name; one that is not there any more adds nothing.
@@ -100,6 +112,26 @@ mod tests {
         assert_eq!((made.declared, made.context.window_tokens), (declared, Some(4_000)));
         assert_eq!(made.context.strategy, ContextStrategy::RollingWindow);
         assert_eq!(made.guards, policy.guards);
+    }
+
+    #[test]
+    fn c3_guests_are_kept_to_their_modules_where_the_persona_does_not_choose() {
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
+        let cook = Persona { modules: set(&["files"]), ..Persona::default() };
+        let plain = Persona::default();
+        let kept = |guest_modules| Personas { guest_modules, ..Personas::default() };
+        let (open, time, shut) = (kept(None), kept(Some(set(&["time"]))), kept(Some(set(&[]))));
+        let table = [
+            (&open, &plain, Role::Guest, None),
+            (&time, &plain, Role::Guest, Some(set(&["time"]))),
+            (&shut, &plain, Role::Guest, Some(set(&[]))),
+            (&time, &cook, Role::Guest, Some(set(&["files"]))),
+            (&time, &plain, Role::User, None),
+            (&shut, &cook, Role::Owner, Some(set(&["files"]))),
+        ];
+        for (personas, persona, role, expected) in table {
+            assert_eq!(personas.modules(persona, role), expected.as_ref(), "{role:?} {expected:?}");
+        }
     }
 
     #[test]

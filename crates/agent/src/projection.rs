@@ -28,11 +28,12 @@ use crate::machine::{Step, approval, texts};
 use crate::prefix::Prefix;
 use crate::projection::buttons::{choices, question_text};
 use crate::projection::resolved::Resolution;
-use crate::projection::said::{Said, said};
+use crate::projection::said::{Said, answered_by, said};
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::{Choice, Delivery};
+use hob_core::domain::principal::Principal;
 use hob_core::domain::tool_class::Classing;
 use hob_core::render::Form;
 use hob_model::error::ErrorClass;
@@ -53,6 +54,8 @@ pub enum Row {
         tokens: u64,
         /// The words in it that are to be remembered (row A1).
         said: Option<Said>,
+        /// Whom it answers, if it is Hob's answer and may be found again (row E5).
+        answers: Option<Principal>,
         /// What the run had read by then that nobody vouches for (row N6).
         taint: Taint,
     },
@@ -91,6 +94,8 @@ pub enum Row {
         call: ModelCall,
         /// For whom.
         user: UserId,
+        /// As which persona.
+        persona: Option<String>,
         /// What the request begins with, if it is its run's first.
         prefix: Option<Prefix>,
     },
@@ -224,6 +229,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             author: entry.author,
             tokens: entry.tokens,
             said: said(before, step, active, (at, &entry)),
+            answers: answered_by(step, active, at),
             taint: active.taint.clone(),
         }));
         rows.extend(afresh(step, active));
@@ -332,7 +338,8 @@ impl Cause<'_> {
             |event: &Event| matches!(event, Event::Begun(_) | Event::Compacted(_) | Event::SummaryFailed { .. });
         let begins = call.purpose != Purpose::Summary && self.step.events.iter().any(begins);
         let prefix = begins.then(|| Prefix::of(run));
-        Some(Row::ModelAsked { seq, call, user: run.input.principal.user, prefix })
+        let persona = run.persona.as_ref().map(|persona| persona.name.clone());
+        Some(Row::ModelAsked { seq, call, user: run.input.principal.user, persona, prefix })
     }
 
     fn summary_made(&self, text: &str, usage: Usage) -> Vec<Row> {
@@ -493,7 +500,7 @@ pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
         ToolOutcome::Text { text, is_error } | ToolOutcome::Seen { text, is_error, .. } => (text, *is_error),
         ToolOutcome::Exited { text, code } => (text, *code != 0),
         ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
-        ToolOutcome::Notebook { .. } => ("", false),
+        ToolOutcome::Notebook { .. } | ToolOutcome::Plan => ("", false),
         ToolOutcome::MoreIterations { reason } => (reason, false),
         ToolOutcome::Spawn { mission } => (&mission.task, false),
         ToolOutcome::Tell { text, .. } => (text, false),

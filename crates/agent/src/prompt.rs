@@ -126,6 +126,8 @@ pub struct Past {
     pub sizes: Vec<PastMessage>,
     /// What nobody vouches for in it (row N6).
     pub taint: Taint,
+    /// Which of the messages the reader has said themselves (row N16).
+    pub said: Vec<usize>,
 }
 
 impl Past {

@@ -30,6 +30,10 @@ pub struct AgentConfig {
     /// Who Hob is where nothing else says so: one of the personas. Without it: nobody in particular.
     #[schemars(length(min = 1, max = 64), example = &"cook")]
     pub persona: Option<String>,
+    /// The modules whose tools a guest has where the persona does not choose any. Without it: all that have tools for
+    /// guests; an empty list: none. What steers a run is always there.
+    #[schemars(length(max = 100), inner(length(min = 1, max = 64)), example = &["time"])]
+    pub default_guest_modules: Option<Vec<String>>,
     /// Model calls a run may make before it has to ask for more.
     #[schemars(range(min = 1, max = 1000))]
     pub iterations_max: u32,
@@ -72,6 +76,7 @@ impl Default for AgentConfig {
         Self {
             system_prompt: None,
             persona: None,
+            default_guest_modules: None,
             iterations_max: 10,
             iterations_step: 10,
             iterations_cap: 25,

@@ -44,6 +44,10 @@ pub struct DiscordConfig {
     #[serde(default)]
     #[schemars(example = &persona_example())]
     pub personas: BTreeMap<String, String>,
+    /// Who Hob is on single servers, where no persona is set for the channel: the server's id = one of the personas.
+    #[serde(default)]
+    #[schemars(example = &server_example())]
+    pub server_personas: BTreeMap<String, String>,
     /// Ids of the servers in which the slash commands are registered. An empty list registers them everywhere, in private
     /// as well.
     #[serde(default)]
@@ -58,6 +62,10 @@ pub struct DiscordConfig {
 
 fn persona_example() -> BTreeMap<&'static str, &'static str> {
     BTreeMap::from([("81384788765712384", "cook")])
+}
+
+fn server_example() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("81384788765712300", "cook")])
 }
 
 fn api_url() -> String {
@@ -79,6 +87,10 @@ impl DiscordConfig {
             let why = "is not the id of a channel, expected a whole number";
             found.push(Finding::new(at, why, "for example \"81384788765712384\""));
         }
+        for server in self.server_personas.keys().filter(|server| !is_number(server)) {
+            let why = "is not the id of a server, expected a whole number";
+            found.push(Finding::new(place::child("server_personas", server), why, "for example \"81384788765712300\""));
+        }
         found.extend(values::http_url("api_url", &self.api_url));
         found
     }
@@ -87,7 +99,11 @@ impl DiscordConfig {
 /// Whether a text is an id, or one with `dm:` before it.
 fn is_channel(text: &str) -> bool {
     let digits = text.strip_prefix(hob_core::domain::inbound::DISCORD_PRIVATE).unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    is_number(digits)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What cannot be of the further accounts.

@@ -335,6 +335,8 @@ impl Config {
             found.extend(persona.validate(&modules).into_iter().map(at));
         }
         let mut all: Vec<Finding> = found.into_iter().map(|finding| finding.within("personas")).collect();
+        let guests = self.agent.default_guest_modules.as_deref().unwrap_or_default();
+        all.extend(persona::validate_modules("agent.default_guest_modules", guests, &modules));
         let mut used = |key: &str, name: &str| all.extend(persona::validate_use(key, name, &self.personas));
         if let Some(name) = &self.agent.persona {
             used("agent.persona", name);
@@ -358,6 +360,9 @@ impl Config {
             for (chat, name) in &slack.personas {
                 used(&place::child(&format!("{key}.personas"), chat), name);
             }
+            for (workspace, name) in &slack.workspace_personas {
+                used(&place::child(&format!("{key}.workspace_personas"), workspace), name);
+            }
         }
         for (section, discord) in self.discords() {
             if let Some(name) = &discord.persona {
@@ -365,6 +370,9 @@ impl Config {
             }
             for (channel, name) in &discord.personas {
                 used(&place::child(&place::child(&section, "personas"), channel), name);
+            }
+            for (server, name) in &discord.server_personas {
+                used(&place::child(&place::child(&section, "server_personas"), server), name);
             }
         }
         let others = self.email_accounts.iter().map(|(name, email)| (place::child("email_accounts", name), email));

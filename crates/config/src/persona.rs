@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::declared::LoopConfig;
 use crate::problem::Finding;
-use crate::{check, place, shape, values};
+use crate::{budget, check, place, shape, values};
 use hob_core::domain::tools::MODULES;
 
 /// The word by which `/persona` goes back to what is configured.
@@ -55,6 +55,18 @@ pub struct PersonaConfig {
     /// what `[budget]` says.
     #[schemars(range(min = 0, max = 1_000_000), example = &0.5)]
     pub run_usd: Option<f64>,
+    /// Dollars that all who talk with it may cost together in any sixty minutes. Without it: as for the whole house.
+    #[schemars(range(min = 0, max = 1_000_000), example = &1.0)]
+    pub hour_usd: Option<f64>,
+    /// The same for a month of the calendar.
+    #[schemars(range(min = 0, max = 1_000_000), example = &10.0)]
+    pub month_usd: Option<f64>,
+    /// Tokens that models may read and write for all who talk with it, in any sixty minutes.
+    #[schemars(range(min = 0, max = 1_000_000_000_000_u64), example = &500_000)]
+    pub hour_tokens: Option<u64>,
+    /// The same for a month of the calendar.
+    #[schemars(range(min = 0, max = 1_000_000_000_000_u64), example = &10_000_000)]
+    pub month_tokens: Option<u64>,
     /// Whether a person approves each call anew, whatever its tool is and whatever was allowed before.
     pub approvals: ApprovalsMode,
     /// The tools that `approvals = "always"` is about, also where a call only looks. Empty: all that do more than look.
@@ -74,17 +86,15 @@ impl PersonaConfig {
     #[must_use]
     pub fn validate(&self, modules: &BTreeSet<&str>) -> Vec<Finding> {
         let mut found = Vec::new();
-        for (index, module) in self.modules.iter().enumerate().filter(|(_, module)| !modules.contains(module.as_str()))
-        {
-            let fix = meant(module, modules);
-            found.push(Finding::new(place::item("modules", index), "is not the module of any tool", fix));
-        }
+        found.extend(validate_modules("modules", &self.modules, modules));
         if let (Some(max), Some(cap)) = (self.iterations_max, self.iterations_cap)
             && max > cap
         {
             let why = format!("is {max}, expected at most iterations_cap, which is {cap}");
             found.push(Finding::new("iterations_max", why, "lower it or raise iterations_cap").with("iterations_cap"));
         }
+        found.extend(budget::narrowing(&[("hour_usd", self.hour_usd), ("month_usd", self.month_usd)]));
+        found.extend(budget::narrowing(&[("hour_tokens", self.hour_tokens), ("month_tokens", self.month_tokens)]));
         for (index, path) in self.protected_paths.iter().enumerate() {
             if path.trim_matches(['/', '.', ' ']).is_empty() || path.split('/').any(|part| part == "..") {
                 let why = "is no file or folder that can be told from others, expected a path without `..`";
@@ -97,6 +107,15 @@ impl PersonaConfig {
         }
         found
     }
+}
+
+/// Finds what is no module in the list at `key`.
+pub(super) fn validate_modules(key: &str, chosen: &[String], modules: &BTreeSet<&str>) -> Vec<Finding> {
+    let unknown = chosen.iter().enumerate().filter(|(_, module)| !modules.contains(module.as_str()));
+    let found = unknown.map(|(index, module)| {
+        Finding::new(place::item(key, index), "is not the module of any tool", meant(module, modules))
+    });
+    found.collect()
 }
 
 /// What keeps `name` from naming a persona.

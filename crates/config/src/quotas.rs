@@ -6,8 +6,10 @@ use serde::Deserialize;
 use crate::problem::Finding;
 use crate::shape;
 
-/// How much each person may use. Who runs into a limit is told which, and when it begins anew; what it costs is limited
-/// under `[budget]`.
+/// How much each person may use.
+///
+/// What memory reads of their words and what is heard of their voice counts as well. Who runs into a limit is told which, and
+/// when it begins anew; what it costs is limited under `[budget]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<QuotaConfig>)]

@@ -47,6 +47,11 @@ pub struct SlackConfig {
     #[serde(default)]
     #[schemars(example = &persona_example())]
     pub personas: BTreeMap<String, String>,
+    /// Who Hob is in single workspaces, where no persona is set for the channel: the workspace's id = one of the personas. For an
+    /// app of a whole organisation.
+    #[serde(default)]
+    #[schemars(example = &workspace_example())]
+    pub workspace_personas: BTreeMap<String, String>,
     /// The Web API's address.
     #[serde(default = "api_url")]
     #[schemars(length(min = 1, max = 1000))]
@@ -56,6 +61,10 @@ pub struct SlackConfig {
 
 fn persona_example() -> BTreeMap<&'static str, &'static str> {
     BTreeMap::from([("C012AB3CD", "cook")])
+}
+
+fn workspace_example() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("T012AB3CD", "cook")])
 }
 
 fn api_url() -> String {
@@ -101,6 +110,10 @@ impl SlackConfig {
         for chat in self.personas.keys().filter(|chat| !is_id(chat, &['C', 'D', 'G'])) {
             let at = place::child("personas", chat);
             found.push(Finding::new(at, "is not the id of a channel", "for example \"C012AB3CD\""));
+        }
+        for workspace in self.workspace_personas.keys().filter(|workspace| !is_id(workspace, &['T'])) {
+            let at = place::child("workspace_personas", workspace);
+            found.push(Finding::new(at, "is not the id of a workspace", "for example \"T012AB3CD\""));
         }
         found.extend(values::http_url("api_url", &self.api_url));
         found

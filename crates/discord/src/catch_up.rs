@@ -30,7 +30,7 @@ pub(super) async fn private(hand: &mut Hand<'_>) -> Result<(), Trouble> {
     let chats =
         cursors.iter().filter_map(|(list, from)| Some((Id::parse(list.strip_prefix(DISCORD_PRIVATE)?)?, *from)));
     for (chat, from) in chats {
-        fetch(hand, (chat, Kind::Private), from).await?;
+        fetch(hand, (chat, Kind::Private, None), from).await?;
     }
     Ok(())
 }
@@ -47,7 +47,7 @@ pub(super) async fn guild(hand: &mut Hand<'_>, guild: &Guild) -> Result<(), Trou
     }
     for (place, kind) in places {
         if let Some(from) = cursors.get(&list(place.id, kind)).filter(|from| is_behind(place, **from)) {
-            fetch(hand, (place.id, kind), *from).await?;
+            fetch(hand, (place.id, kind, Some(guild.id)), *from).await?;
         }
     }
     Ok(())
@@ -66,8 +66,9 @@ pub(super) async fn put_away(hand: &mut Hand<'_>) -> Result<(), Trouble> {
             }
         };
         let place = place.filter(|place| is_behind(place, from));
-        if let Some(kind @ Kind::Thread(_)) = place.and_then(|place| Kind::of(place.kind, place.parent_id)) {
-            fetch(hand, (thread, kind), from).await?;
+        let found = place.and_then(|place| Some((Kind::of(place.kind, place.parent_id)?, place.guild_id)));
+        if let Some((kind @ Kind::Thread(_), guild)) = found {
+            fetch(hand, (thread, kind, guild), from).await?;
         }
     }
     Ok(())
@@ -143,8 +144,12 @@ async fn cursors(hand: &Hand<'_>) -> Result<BTreeMap<String, i64>, Trouble> {
     Ok(hand.intake.cursors(ChannelKind::Discord, &hand.discord.settings.account).await?)
 }
 
-/// Hands in a channel's history after a message.
-async fn fetch(hand: &mut Hand<'_>, (place, kind): (Id, Kind), mut from: i64) -> Result<(), Trouble> {
+/// Hands in the history of a channel, which may be a server's, after a message.
+async fn fetch(
+    hand: &mut Hand<'_>,
+    (place, kind, guild): (Id, Kind, Option<Id>),
+    mut from: i64,
+) -> Result<(), Trouble> {
     loop {
         let channel = place.to_string();
         let request = Request::get(["channels", &channel, "messages"]).query("after", from).query("limit", PAGE);
@@ -167,6 +172,8 @@ async fn fetch(hand: &mut Hand<'_>, (place, kind): (Id, Kind), mut from: i64) ->
         let mut messages: Vec<Message> =
             page.iter().filter_map(|message| serde_json::from_str(message.get()).ok()).collect();
         messages.sort_by_key(|message| message.id);
+        // A history does not repeat whose it is.
+        messages.iter_mut().for_each(|message| message.guild_id = guild);
         let Some(newest) = messages.last().map(|message| message.id) else {
             // It is read to its end, which is its beginning.
             return if from < place.position() { hand.advance(cursor(place, kind, place)).await } else { Ok(()) };

@@ -137,6 +137,7 @@ fn inbound(message: &Message, kind: Kind, happening: Happening, view: &View<'_>)
             forwarded_from: forwarded.then(|| "somebody on Discord".to_owned()),
             quoted: answered.map(|other| quoted(other, view.me, is_own(other))),
             spoken: spoken(message).filter(|_| !forwarded),
+            server: message.guild_id.map(|guild| guild.to_string()),
             envelope: None,
             cursor: None,
         },
@@ -199,7 +200,10 @@ pub(super) fn interaction(interaction: &Interaction, kind: Kind, view: &View<'_>
         happening,
         sent_at: view.now,
         attachments: Vec::new(),
-        circumstances: Circumstances::default(),
+        circumstances: Circumstances {
+            server: interaction.guild_id.map(|guild| guild.to_string()),
+            ..Circumstances::default()
+        },
     })
 }
 

@@ -111,7 +111,7 @@ struct Said {
 type Sessions = Vec<(Date, Vec<Said>)>;
 
 /// Answers all questions that have evidence, in the data's order. Each conversation gets a database of its own in `folder`;
-/// `done` is told of each.
+/// `done` is told of each: how many of how many it is, its name, and how long it took.
 ///
 /// # Errors
 /// When the data cannot be read, or the embedding or the database fails.
@@ -119,10 +119,11 @@ pub async fn recall(
     data: &str,
     folder: &Path,
     embedder: Option<Arc<dyn Embedder>>,
-    done: &(dyn Fn(&str, Duration) + Sync),
+    done: &(dyn Fn((usize, usize), &str, Duration) + Sync),
 ) -> Result<Vec<Answer>, BenchError> {
     let mut answers = Vec::new();
     let samples: Vec<Sample> = serde_json::from_str(data)?;
+    let count = samples.len();
     for (number, sample) in samples.into_iter().enumerate() {
         let started = Instant::now();
         let file = folder.join(format!("{number}.db"));
@@ -135,7 +136,7 @@ pub async fn recall(
             }
         }
         conversation.memory.store.close().await;
-        done(&sample.sample_id, started.elapsed());
+        done((number + 1, count), &sample.sample_id, started.elapsed());
     }
     Ok(answers)
 }
@@ -168,7 +169,7 @@ impl Conversation {
 
     fn question(&self, text: String) -> Question {
         let limits = RecallLimits { fragments: TOLD, tokens: u64::MAX, facts: 0 };
-        Question { text, scopes: vec![SCOPE], window: None, limits, now: write::at(self.last, 0) }
+        Question { text, scopes: vec![SCOPE], turn: None, window: None, limits, now: write::at(self.last, 0) }
     }
 
     fn name(&self, one: &Candidate) -> Option<String> {

@@ -6,13 +6,15 @@
 use jiff::Timestamp;
 
 use hob_core::domain::money::Money;
+use hob_core::domain::principal::Role;
+use hob_core::policy::budget::Sum;
 use hob_model::message::Usage;
 use hob_model::price::{self, Rates};
-use hob_model::purse::{Purse, Refusal, Spender};
-use hob_store::Tx;
+use hob_model::purse::{Purse, Refusal, Spender, Wanted};
 use hob_store::error::StoreError;
 use hob_store::memory_calls::{self, NewCall};
 use hob_store::model_calls::CallEnd;
+use hob_store::{Tx, users};
 
 /// What is expected beyond our own count of tokens: models count differently.
 const MARGIN_PERCENT: u64 = 125;
@@ -28,7 +30,10 @@ pub(crate) async fn set_aside(
     (purse, at): (&Purse, Timestamp),
     call: &NewCall<'_>,
 ) -> Result<Result<i64, Refusal>, StoreError> {
-    let (spender, wanted) = (Spender { run: None, user: call.user }, Money::from_nanos(call.reserved));
+    let role = users::role(tx, call.user).await?.unwrap_or(Role::Guest);
+    let spender = Spender { run: None, user: call.user, role, persona: call.persona };
+    let tokens = call.estimate.unsigned_abs();
+    let wanted = Wanted { sum: Sum { usd: Money::from_nanos(call.reserved), tokens }, over: None };
     if let Some(refusal) = purse.refuses(tx, spender, wanted, at).await? {
         return Ok(Err(refusal));
     }

@@ -6,6 +6,10 @@ use crate::recall::Means;
 use hob_core::domain::memory::Leg;
 use hob_store::why::Recalled;
 
+/// What raised something that nobody asked for: it is pinned.
+pub const PINNED: &str = "pinned";
+/// Or the speaker said it, and it matters so much.
+pub const IMPORTANCE: &str = "importance";
 /// In the name of each signal that an embedding brings.
 const OF_MEANING: &str = "meaning";
 

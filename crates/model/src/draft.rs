@@ -100,6 +100,14 @@ impl Draft {
         Ok(())
     }
 
+    /// Seals the words that are open; where there are none, those that come next.
+    pub(crate) fn seal_open_words(&mut self, kind: &str, data: String) -> Result<(), ModelError> {
+        let words = if self.open { self.parts.pop() } else { None };
+        self.seal(kind, data)?;
+        self.parts.extend(words);
+        Ok(())
+    }
+
     /// Counts what is kept or read elsewhere.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.bytes = self.bytes.saturating_add(bytes);
@@ -200,6 +208,20 @@ mod tests {
         ];
         assert_eq!(completion.parts, parts);
         assert_eq!(shown, completion.text());
+    }
+
+    #[test]
+    fn words_can_be_sealed_once_they_are_said() {
+        let mut draft = Draft::new("a/b");
+        draft.seal_open_words("s", "1".to_owned()).unwrap();
+        for text in ["Hel", "lo"] {
+            draft.words(text).unwrap();
+        }
+        draft.seal_open_words("s", "2".to_owned()).unwrap();
+        draft.words("you").unwrap();
+        let completion = draft.complete(Usage::default(), StopReason::End).unwrap();
+        let parts = [sealed("s", "1"), sealed("s", "2"), ReplyPart::text("Hello"), ReplyPart::text("you")];
+        assert_eq!(completion.parts, parts);
     }
 
     #[test]

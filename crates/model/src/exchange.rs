@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reqwest::{RequestBuilder, Response};
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::answer::Failure;
@@ -29,7 +29,7 @@ const REPLY_DURATION_MAX: Duration = Duration::from_secs(30 * 60);
 /// How long the rest (the usage) may take after the model has said that it is done.
 const REST_WAIT_MAX: Duration = Duration::from_secs(2);
 /// How long a server may take to answer what is no call of a model.
-const LOOK_UP_WAIT_MAX: Duration = Duration::from_secs(15);
+pub(crate) const LOOK_UP_WAIT_MAX: Duration = Duration::from_secs(15);
 
 /// Puts a reply together from the events of its stream.
 pub trait ReplyFold: Send {
@@ -81,12 +81,24 @@ pub async fn exchange<F: ReplyFold>(
 
 /// Asks for something that is no call of a model: a list, a description.
 pub async fn look_up<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Failure> {
-    let deadline = Instant::now() + LOOK_UP_WAIT_MAX;
-    let whole =
-        async { answer::whole(request.send().await.map_err(|error| answer::unreachable_server(&error))?).await };
-    let body = timeout_at(deadline, whole).await.map_err(|_elapsed| no_answer())??;
-    serde_json::from_slice(&body).map_err(|error| {
-        tracing::debug!(%error, "a model server's answer has another shape");
+    let sent = async { Ok(request.send().await.map_err(|error| answer::unreachable_server(&error))?) };
+    understood(&whole_within(LOOK_UP_WAIT_MAX, sent).await?)
+}
+
+/// The body of the response that is `sent`, if all of it comes within `wait`.
+pub(crate) async fn whole_within(
+    wait: Duration,
+    sent: impl Future<Output = Result<Response, Failure>>,
+) -> Result<Vec<u8>, Failure> {
+    let whole = async { answer::whole(sent.await?).await };
+    timeout(wait, whole).await.map_err(|_elapsed| no_answer())?
+}
+
+/// What an answer says, if it has the shape.
+pub(crate) fn understood<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(body).map_err(|error| {
+        // Where it is wrong, not what it says.
+        tracing::debug!(line = error.line(), column = error.column(), "a model server's answer has another shape");
         malformed("The model server's answer cannot be understood.").into()
     })
 }

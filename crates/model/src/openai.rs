@@ -22,6 +22,7 @@ use crate::provider::{Checked, Offered, Provider, Request, Sink};
 use crate::settings::Settings;
 
 mod chunk;
+pub mod client;
 pub(crate) mod listing;
 pub mod quirks;
 mod reply;

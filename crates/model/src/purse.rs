@@ -1,14 +1,18 @@
-//! Budgets at work: what a model call would cost is set aside in the transaction that starts it, so that runs at once
-//! cannot overshoot together (row N10). The rules are [`hob_core::policy::budget`]'s.
+//! Caps at work: money and tokens are set aside before a model is asked (rows C2, E15, N10).
+//!
+//! That is in the transaction that starts the call, so that calls at once cannot overshoot together. Whoever asks a model asks here
+//! before: runs, memory, whoever hears recordings. The rules are [`hob_core::policy::budget`]'s.
+//! Start at [`Purse::refuses`].
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use hob_core::domain::ids::{RunId, UserId};
-use hob_core::domain::money::Money;
-use hob_core::policy::budget::{Budget, Scope, Window};
+use hob_core::domain::principal::Role;
+use hob_core::policy::budget::{Amount, Budget, Cap, Payer, Scope, Span, Sum, Window};
 use hob_store::error::StoreError;
-use hob_store::{Tx, millis, model_calls, spend};
+use hob_store::used::{self, Of};
+use hob_store::{Tx, millis, spend};
 
 /// The household's caps, and its calendar.
 #[derive(Debug, Clone)]
@@ -21,67 +25,123 @@ pub struct Purse {
 
 /// Who spends.
 #[derive(Debug, Clone, Copy)]
-pub struct Spender {
-    /// In which run; none: outside any, for memory.
+pub struct Spender<'a> {
+    /// In which run; none: outside any, for memory or a recording.
     pub run: Option<RunId>,
     /// For whom.
     pub user: UserId,
+    /// What they may.
+    pub role: Role,
+    /// As which persona; none: as nobody in particular.
+    pub persona: Option<&'a str>,
+}
+
+/// A call that is about to be made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// What it may cost at most, where its price is known, and the tokens that it is expected to read.
+    pub sum: Sum,
+    /// The spender's call before it, which is over in the same transaction: on record it is still open.
+    pub over: Option<Over>,
+}
+
+/// A call that is over, and still open on record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Over {
+    /// What is set aside for it.
+    pub aside: Sum,
+    /// What it took.
+    pub took: Sum,
 }
 
 /// A cap that something does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// Which.
-    pub scope: Scope,
-    /// How much it is.
-    pub cap: Money,
+    pub cap: Cap,
     /// How much of it is used or set aside.
-    pub used: Money,
+    pub used: Amount,
     /// When it begins anew, in words; none: with the next message.
     pub resets: Option<String>,
 }
 
+impl std::fmt::Display for Refusal {
+    /// `the budget of $1.00 for a day is used up`
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Cap { most, words, .. } = &self.cap;
+        write!(f, "the budget of {most} for {words} is used up")
+    }
+}
+
+/// A cap, and how much of it is used or set aside; a run's own has nothing before the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The cap at this moment.
+    pub window: Window,
+    /// How much.
+    pub used: Option<Sum>,
+}
+
+impl Standing {
+    /// Is it about money, and for whom?
+    #[must_use]
+    pub fn is_of(&self, scope: Scope, money: bool) -> bool {
+        self.window.cap.scope == scope && matches!(self.window.cap.most, Amount::Usd(_)) == money
+    }
+}
+
 impl Purse {
-    /// The first cap that `wanted` does not fit. To be asked in the transaction that starts the call.
+    /// The first cap that a call does not fit. To be asked in the transaction that starts the call.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn refuses(
         &self,
         tx: &mut Tx,
-        spender: Spender,
-        wanted: Money,
+        spender: Spender<'_>,
+        wanted: Wanted,
         now: Timestamp,
     ) -> Result<Option<Refusal>, StoreError> {
-        for window in self.budget.windows(now, &self.zone) {
-            let used = used(tx, &window, spender).await?;
-            if !window.fits(used, wanted) {
+        let over = wanted.over.unwrap_or_default();
+        let mut last = None;
+        for window in self.windows(spender, now) {
+            let used = match last {
+                // Money and tokens of one time are looked up together.
+                Some((scope, used)) if scope == window.cap.scope => used,
+                _ => {
+                    let aside = aside(tx, &window, spender).await?.minus(over.aside);
+                    spent(tx, &window, spender).await?.plus(aside).plus(over.took)
+                }
+            };
+            last = Some((window.cap.scope, used));
+            if !window.fits(used, wanted.sum) {
                 let resets = window.resets.as_ref().map(|at| at.strftime("%A, %-d %B, %H:%M").to_string());
-                return Ok(Some(Refusal { scope: window.scope, cap: window.cap, used, resets }));
+                return Ok(Some(Refusal { used: window.part(used), cap: window.cap, resets }));
             }
         }
         Ok(None)
     }
 
-    /// The caps that hold now, with what is spent or set aside of each; a run's own has nothing before the run.
+    /// The caps that hold now, with what is used of each.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn standing(
         &self,
         tx: &mut Tx,
-        user: UserId,
+        spender: Spender<'_>,
         now: Timestamp,
-    ) -> Result<Vec<(Window, Option<Money>)>, StoreError> {
+    ) -> Result<Vec<Standing>, StoreError> {
         let mut standing = Vec::new();
-        for window in self.budget.windows(now, &self.zone) {
-            let used = match window.scope {
+        for window in self.windows(spender, now) {
+            let used = match window.cap.scope {
                 Scope::Run => None,
-                Scope::Hour | Scope::Day | Scope::Month | Scope::PersonMonth => {
-                    Some(used(tx, &window, Spender { run: None, user }).await?)
+                Scope::House(_) | Scope::Person(_) | Scope::Persona(_) => {
+                    let aside = aside(tx, &window, spender).await?;
+                    Some(spent(tx, &window, spender).await?.plus(aside))
                 }
             };
-            standing.push((window, used));
+            standing.push(Standing { window, used });
         }
         Ok(standing)
     }
@@ -90,63 +150,75 @@ impl Purse {
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn notes(&self, tx: &mut Tx, spender: Spender, now: Timestamp) -> Result<Vec<String>, StoreError> {
+    pub async fn notes(&self, tx: &mut Tx, spender: Spender<'_>, now: Timestamp) -> Result<Vec<String>, StoreError> {
         let mut notes = Vec::new();
-        for window in self.budget.windows(now, &self.zone) {
+        for window in self.windows(spender, now).into_iter().filter(Window::is_told_ahead) {
             // What is only set aside may yet be free again.
             let spent = spent(tx, &window, spender).await?;
             if window.is_nearly_used(spent) && spend::note_once(tx, &scope(&window, spender), period(&window)).await? {
-                notes.push(format!(
-                    "(The budget for {} is nearly used up: {spent} of {} are spent.)",
-                    window.scope.words(),
-                    window.cap
-                ));
+                let (words, spent) = (&window.cap.words, window.shown(spent));
+                notes.push(format!("(The budget for {words} is nearly used up: {spent} are spent.)"));
             }
         }
         Ok(notes)
     }
+
+    fn windows(&self, spender: Spender<'_>, now: Timestamp) -> Vec<Window> {
+        let Spender { role, persona, .. } = spender;
+        self.budget.windows(Payer { role, persona }, now, &self.zone)
+    }
 }
 
-/// What is spent or set aside of a cap.
-async fn used(tx: &mut Tx, window: &Window, spender: Spender) -> Result<Money, StoreError> {
-    let aside = match (window.scope, spender.run) {
-        (Scope::Run, Some(run)) => model_calls::reserved_by_run(tx, run).await?,
+/// Whose calls a cap is about.
+fn of<'a>(scope: Scope, spender: Spender<'a>) -> Of<'a> {
+    match scope {
+        Scope::Run | Scope::House(_) => Of::default(),
+        Scope::Person(_) => Of { user: Some(spender.user), persona: None },
+        Scope::Persona(_) => Of { user: None, persona: spender.persona },
+    }
+}
+
+/// What is set aside of a cap.
+async fn aside(tx: &mut Tx, window: &Window, spender: Spender<'_>) -> Result<Sum, StoreError> {
+    match (window.cap.scope, spender.run) {
+        (Scope::Run, Some(run)) => used::aside_for_run(tx, run).await,
         // A call outside any run is a task of its own.
-        (Scope::Run, None) => 0,
-        (Scope::Hour | Scope::Day | Scope::Month, _) => model_calls::reserved(tx, None).await?,
-        (Scope::PersonMonth, _) => model_calls::reserved(tx, Some(spender.user)).await?,
-    };
-    Ok(spent(tx, window, spender).await?.plus(Money::from_nanos(aside)))
+        (Scope::Run, None) => Ok(Sum::default()),
+        (scope, _) => used::aside(tx, of(scope, spender)).await,
+    }
 }
 
 /// What is spent of a cap.
-async fn spent(tx: &mut Tx, window: &Window, spender: Spender) -> Result<Money, StoreError> {
+async fn spent(tx: &mut Tx, window: &Window, spender: Spender<'_>) -> Result<Sum, StoreError> {
     let since = millis(window.since);
-    let nanos = match (window.scope, spender.run) {
-        (Scope::Run, Some(run)) => model_calls::cost_of_run(tx, run).await?,
-        (Scope::Run, None) => 0,
-        (Scope::Hour, _) => model_calls::cost_since(tx, since).await?,
-        (Scope::Day | Scope::Month, _) => spend::since(tx, since, None).await?.cost,
-        (Scope::PersonMonth, _) => spend::since(tx, since, Some(spender.user)).await?.cost,
-    };
-    Ok(Money::from_nanos(nanos))
+    match (window.cap.scope, spender.run) {
+        (Scope::Run, Some(run)) => used::by_run(tx, run).await,
+        (Scope::Run, None) => Ok(Sum::default()),
+        (scope @ (Scope::House(span) | Scope::Person(span) | Scope::Persona(span)), _) => match span {
+            Span::Hour => used::since(tx, of(scope, spender), since).await,
+            Span::Day | Span::Month => used::since_quarter(tx, of(scope, spender), since).await,
+        },
+    }
 }
 
-/// Whose period it is.
-fn scope(window: &Window, spender: Spender) -> String {
-    let key = window.scope.key();
-    match window.scope {
+/// Whose period it is, by the names under which it was noted that it was told of.
+fn scope(window: &Window, spender: Spender<'_>) -> String {
+    let (key, scope) = (window.cap.key, window.cap.scope);
+    match scope {
         Scope::Run => format!("{key}:{}", spender.run.unwrap_or(RunId(0))),
-        Scope::PersonMonth => format!("{key}:{}", spender.user),
-        Scope::Hour | Scope::Day | Scope::Month => key.to_owned(),
+        Scope::Person(_) => format!("{key}:{}", spender.user),
+        Scope::Persona(_) => format!("{}.{key}", scope.section(spender.persona)),
+        Scope::House(_) => key.to_owned(),
     }
 }
 
 /// Which period it is; a run has but one, and the rolling hour is told of once per hour of the clock.
 fn period(window: &Window) -> i64 {
-    match window.scope {
+    match window.cap.scope {
         Scope::Run => 0,
-        Scope::Hour => window.since.as_second().div_euclid(3_600),
-        Scope::Day | Scope::Month | Scope::PersonMonth => window.since.as_second(),
+        Scope::House(span) | Scope::Person(span) | Scope::Persona(span) => match span {
+            Span::Hour => window.since.as_second().div_euclid(3_600),
+            Span::Day | Span::Month => window.since.as_second(),
+        },
     }
 }

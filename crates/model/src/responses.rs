@@ -58,7 +58,7 @@ impl Responses {
         Asked { model, label, tuning: *tuning, sees_images: *sees_images, gives_reasoning, learned }
     }
 
-    async fn ask(&self, body: &ResponsesRequest<'_>, sink: &dyn Sink) -> Result<Completion, Failure> {
+    async fn ask(&self, body: &ResponsesRequest, sink: &dyn Sink) -> Result<Completion, Failure> {
         let request = self.endpoint.post_json("/responses", written(body)?);
         let call = Call { request, framing: Framing::ServerSentEvents };
         exchange(&self.endpoint.deadlines, call, Reply::new(&self.settings.label), sink).await

@@ -7,17 +7,23 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use async_openai::error::OpenAIError;
+use async_openai::traits::AsyncTryFrom;
+use reqwest::header::AUTHORIZATION;
+use reqwest::multipart::{Form, Part};
 use serde::Deserialize;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
+use tokio_util::bytes::Bytes;
 
 use crate::error::{ErrorClass, ModelError};
-use crate::exchange::answer::{unreachable_server, whole};
 use crate::exchange::endpoint::Endpoint;
+use crate::openai::client::Client;
 use crate::settings::Deadlines;
+use crate::tokens;
 use hob_core::domain::money::Money;
 use hob_core::domain::secret::Secret;
+use hob_core::policy::budget::Sum;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +32,9 @@ mod tests;
 const RETRY_WAIT: Duration = Duration::from_secs(1);
 /// What a second of speech has at least, in bytes, where nobody tells how long it is: as messengers record it.
 const BYTES_PER_SECOND_MIN: u64 = 2_000;
+
+/// What a second of speech is taken for in tokens, where the server does not count: as models that hear count it.
+const TOKENS_PER_SECOND: u64 = 10;
 
 /// How recordings are heard.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,8 +89,6 @@ impl Kind {
 pub struct Recording<'a> {
     /// Its bytes.
     pub content: &'a [u8],
-    /// The SHA-256 of these, in hex: what stands in no content that it is the hash of.
-    pub hash: &'a str,
     /// What it is.
     pub kind: Kind,
     /// How long it is, where the platform tells.
@@ -116,12 +123,15 @@ pub struct Heard {
     pub seconds: Option<u64>,
     /// What it cost; none: nobody knows.
     pub cost: Option<Money>,
+    /// The tokens that the recording was, as the server says, or else by its length.
+    pub input_tokens: u64,
+    /// The tokens that the words are.
+    pub output_tokens: u64,
 }
 
 /// Hears recordings.
-#[derive(Debug)]
 pub struct Transcriber {
-    endpoint: Endpoint,
+    client: Client,
     settings: Settings,
     /// Who is at it, by recording.
     turns: Mutex<BTreeMap<String, Weak<Turn>>>,
@@ -137,9 +147,12 @@ struct Answer {
     duration: Option<f64>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Usage {
     seconds: Option<f64>,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
 }
 
 impl Transcriber {
@@ -151,7 +164,8 @@ impl Transcriber {
         let deadlines = Deadlines { first_event: settings.timeout, ..Deadlines::default() };
         let endpoint = Endpoint::new(&settings.base_url, "", deadlines)?;
         let endpoint = endpoint.key(AUTHORIZATION, "Bearer ", settings.api_key.as_ref())?;
-        Ok(Self { endpoint, settings, turns: Mutex::default() })
+        let client = Client::patient(endpoint, settings.timeout);
+        Ok(Self { client, settings, turns: Mutex::default() })
     }
 
     /// The name under which it is on the bill.
@@ -160,12 +174,13 @@ impl Transcriber {
         format!("transcription/{}", self.settings.model)
     }
 
-    /// What a recording will cost at most, as far as its length is known or follows from its size; none: nobody knows
-    /// what a minute costs.
+    /// What a recording will take at most, as far as its length is known or follows from its size; of money nothing where nobody
+    /// knows what a minute costs.
     #[must_use]
-    pub fn estimate(&self, bytes: u64, seconds: Option<u32>) -> Option<Money> {
+    pub fn estimate(&self, bytes: u64, seconds: Option<u32>) -> Sum {
         let seconds = seconds.map_or(bytes / BYTES_PER_SECOND_MIN, u64::from);
-        self.settings.minute.map(|minute| cost(minute, seconds))
+        let usd = self.settings.minute.map(|minute| cost(minute, seconds)).unwrap_or_default();
+        Sum { usd, tokens: seconds.saturating_mul(TOKENS_PER_SECOND) }
     }
 
     /// Waits until nobody else is at this recording: a platform may hand one message in twice at once.
@@ -207,22 +222,51 @@ impl Transcriber {
             Deaf { why: why(class), again, worked: matches!(class, ErrorClass::Timeout | ErrorClass::Malformed) }
         })?;
         let text = answer.text.trim().to_owned();
-        let told = answer.usage.and_then(|usage| usage.seconds).or(answer.duration).filter(|told| *told >= 0.0);
+        let usage = answer.usage.unwrap_or_default();
+        let told = usage.seconds.or(answer.duration).filter(|told| *told >= 0.0);
         let seconds = told.map(whole_seconds).or(recording.seconds.map(u64::from));
-        let cost = self.settings.minute.map(|minute| cost(minute, seconds.unwrap_or(bytes / BYTES_PER_SECOND_MIN)));
+        let length = seconds.unwrap_or(bytes / BYTES_PER_SECOND_MIN);
+        let cost = self.settings.minute.map(|minute| cost(minute, length));
+        let input_tokens = usage.input_tokens.unwrap_or_else(|| length.saturating_mul(TOKENS_PER_SECOND));
+        let output_tokens = usage.output_tokens.unwrap_or_else(|| tokens::count(&text));
         tracing::info!(seconds, bytes, "a recording was transcribed");
-        Ok(Heard { text, seconds, cost })
+        Ok(Heard { text, seconds, cost, input_tokens, output_tokens })
     }
 
     async fn ask(&self, recording: &Recording<'_>) -> Result<Answer, ModelError> {
-        let (kind, body) = form(&self.settings, recording);
-        let request = self.endpoint.post("/audio/transcriptions").header(CONTENT_TYPE, kind).body(body);
-        let response = request.send().await.map_err(|error| unreachable_server(&error))?;
-        let body = whole(response).await.map_err(|failure| failure.error)?;
-        serde_json::from_slice(&body).map_err(|error| {
-            tracing::debug!(%error, "a transcription has another shape");
-            ModelError::new(ErrorClass::Malformed, "The answer has no text in it.")
-        })
+        self.client.transcribe(Spoken::new(&self.settings, recording)).await.map_err(|failure| failure.error)
+    }
+}
+
+/// A recording with what servers are told of it. async-openai's own form leaves out what kind of sound it is, which the API
+/// recommends.
+#[derive(Debug, Clone)]
+struct Spoken {
+    fields: Vec<(&'static str, String)>,
+    kind: Kind,
+    content: Bytes,
+}
+
+impl Spoken {
+    fn new(settings: &Settings, recording: &Recording<'_>) -> Self {
+        let fields = [("model", Some(settings.model.clone())), ("response_format", Some("json".to_owned()))];
+        let fields = fields.into_iter().chain([("language", settings.language.clone())]);
+        Self {
+            fields: fields.filter_map(|(name, value)| Some((name, value?))).collect(),
+            kind: recording.kind,
+            content: Bytes::copy_from_slice(recording.content),
+        }
+    }
+}
+
+impl AsyncTryFrom<Spoken> for Form {
+    type Error = OpenAIError;
+
+    async fn try_from(spoken: Spoken) -> Result<Self, OpenAIError> {
+        let Kind { extension, mime } = spoken.kind;
+        let file = Part::stream(spoken.content).file_name(format!("recording.{extension}")).mime_str(mime)?;
+        let form = spoken.fields.into_iter().fold(Self::new(), |form, (name, value)| form.text(name, value));
+        Ok(form.part("file", file))
     }
 }
 
@@ -254,32 +298,6 @@ fn why(class: ErrorClass) -> String {
         ErrorClass::Malformed => "the answer is no transcript: check `base_url` under [transcription] in config.toml",
     };
     why.to_owned()
-}
-
-/// The form: its type, and its bytes.
-fn form(settings: &Settings, recording: &Recording<'_>) -> (String, Vec<u8>) {
-    let Recording { content, hash, kind, .. } = recording;
-    // Whoever finds a content in which its own SHA-256 stands may end its part.
-    let boundary = format!("hob-{}", hash.get(..48).unwrap_or("recording"));
-    let fields = [
-        ("model", Some(settings.model.as_str())),
-        ("response_format", Some("json")),
-        ("language", settings.language.as_deref()),
-    ];
-    let fields = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let head: String = fields
-        .map(|(name, value)| {
-            format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
-        })
-        .collect();
-    let Kind { extension, mime } = kind;
-    let file = format!(
-        "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"recording.{extension}\"\r\n\
-         Content-Type: {mime}\r\n\r\n"
-    );
-    let tail = format!("\r\n--{boundary}--\r\n");
-    let body = [head.as_bytes(), file.as_bytes(), content, tail.as_bytes()].concat();
-    (format!("multipart/form-data; boundary={boundary}"), body)
 }
 
 /// What so many seconds cost, to the nanodollar.

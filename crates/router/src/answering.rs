@@ -86,7 +86,14 @@ mod tests {
 
     fn approval() -> Question {
         let (name, arguments) = ("pay".to_owned(), "{}".to_owned());
-        Question::Approval { call: CallId::new(1, 0), name, arguments, grantable: true, concern: Box::default() }
+        Question::Approval {
+            call: CallId::new(1, 0),
+            name,
+            arguments,
+            grantable: true,
+            concern: Box::default(),
+            beside: Vec::new(),
+        }
     }
 
     #[test]

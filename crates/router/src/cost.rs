@@ -6,11 +6,10 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-use hob_core::domain::ids::UserId;
 use hob_core::domain::money::Money;
-use hob_core::domain::principal::{Principal, Role};
-use hob_core::policy::budget::Scope;
-use hob_model::purse::Purse;
+use hob_core::domain::principal::Role;
+use hob_core::policy::budget::{Cap, Scope};
+use hob_model::purse::{Purse, Spender, Standing};
 use hob_store::error::StoreError;
 use hob_store::model_calls::PrefixBreak;
 use hob_store::spend::{Line, Spent};
@@ -20,11 +19,11 @@ use hob_store::{Tx, millis, model_calls, spend};
 pub(super) async fn bill(
     tx: &mut Tx,
     purse: &Purse,
-    principal: &Principal,
+    spender: Spender<'_>,
     now: Timestamp,
 ) -> Result<String, StoreError> {
-    let sees_all = principal.role >= Role::Admin;
-    let user = (!sees_all).then_some(principal.user);
+    let sees_all = spender.role >= Role::Admin;
+    let user = (!sees_all).then_some(spender.user);
     let month = month_start(now, &purse.zone);
     let since = millis(month.timestamp());
     let mut periods = Vec::new();
@@ -41,7 +40,7 @@ pub(super) async fn bill(
         models: spend::by_model(tx, since, user).await?,
         people,
         breaks: model_calls::prefix_breaks(tx, since, user).await?,
-        budgets: budgets(tx, purse, (principal.user, principal.role), now).await?,
+        budgets: budgets(tx, purse, spender, now).await?,
     }))
 }
 
@@ -51,23 +50,20 @@ fn month_start(now: Timestamp, zone: &TimeZone) -> Zoned {
     local.first_of_month().and_then(|first| first.start_of_day()).unwrap_or(local)
 }
 
-/// The caps that hold now, with what is used of each; a run's own is shown by its size alone.
-async fn budgets(
-    tx: &mut Tx,
-    purse: &Purse,
-    (user, role): (UserId, Role),
-    now: Timestamp,
-) -> Result<Vec<String>, StoreError> {
+/// The caps on money that hold now, and those on tokens that are not the person's own, with what is used of each; a run's own is
+/// shown by its size alone.
+async fn budgets(tx: &mut Tx, purse: &Purse, spender: Spender<'_>, now: Timestamp) -> Result<Vec<String>, StoreError> {
     let mut shown = Vec::new();
-    for (window, used) in purse.standing(tx, user, now).await? {
-        // What all use together is not a guest's to know.
-        if role == Role::Guest && !matches!(window.scope, Scope::Run | Scope::PersonMonth) {
+    for Standing { window, used } in purse.standing(tx, spender, now).await? {
+        // What all use together is not a guest's to know; a person's own tokens are in `/status`.
+        let is_anybodys = matches!(window.cap.scope, Scope::House(_) | Scope::Persona(_));
+        if spender.role == Role::Guest && is_anybodys || !window.is_told_ahead() {
             continue;
         }
-        let words = window.scope.words();
+        let Cap { most, words, .. } = &window.cap;
         shown.push(match used {
-            Some(used) => format!("{used} of {} for {words}", window.cap),
-            None => format!("{} for {words}", window.cap),
+            Some(used) => format!("{} for {words}", window.shown(used)),
+            None => format!("{most} for {words}"),
         });
     }
     Ok(shown)

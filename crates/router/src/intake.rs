@@ -29,10 +29,11 @@ use crate::intake::take::Take;
 use crate::lanes::Lanes;
 use crate::memory;
 use crate::respond::House;
-use crate::voice::Ear;
+use crate::voice::{Ear, OtherName};
 use hob_core::domain::channel::{Accepted, Intake, IntakeError};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, Inbound, Proof};
+use hob_core::domain::principal::Role;
 use hob_core::domain::redactor::Redactor;
 use hob_core::policy::access::{AccessList, known_as};
 use hob_core::policy::groups::Fate;
@@ -132,12 +133,12 @@ impl Router {
         // From here on nobody has a name that they cannot prove.
         inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
         let now = self.clock.now();
-        let (looked, files) = self.look_afar(&terms, &inbound, now).await?;
         let others = match inbound.circumstances.proof {
             Proof::Platform => terms.access.others_of(&inbound.conversation, &inbound.sender.external_id),
             Proof::Nobody { .. } => Vec::new(),
         };
-        let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
+        let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect::<Vec<_>>();
+        let (looked, files) = self.look_afar(&terms, (&inbound, &others), now).await?;
         attachments::speak(&mut inbound, &files);
         let channels = self.delivery.health();
         let desk = terms.house.desk(now, channels, (looked, Arc::clone(&terms.access)));
@@ -193,7 +194,7 @@ impl Router {
     async fn look_afar(
         &self,
         terms: &Terms,
-        inbound: &Inbound,
+        (inbound, others): (&Inbound, &[OtherName]),
         now: Timestamp,
     ) -> Result<(Option<memory::Looked>, Vec<Came>), StoreError> {
         if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
@@ -203,11 +204,19 @@ impl Router {
         let Some(role) = known.role.filter(|_| door::fate_of(inbound, &known) == Fate::Heard) else {
             return Ok((None, Vec::new()));
         };
-        Ok((memory::look(&terms.house.memory, inbound, role, now).await?, self.fetch(terms, inbound).await?))
+        Ok((
+            memory::look(&terms.house.memory, inbound, role, now).await?,
+            self.fetch(terms, inbound, (role, others)).await?,
+        ))
     }
 
     /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.
-    async fn fetch(&self, terms: &Terms, inbound: &Inbound) -> Result<Vec<Came>, StoreError> {
+    async fn fetch(
+        &self,
+        terms: &Terms,
+        inbound: &Inbound,
+        (role, others): (Role, &[OtherName]),
+    ) -> Result<Vec<Came>, StoreError> {
         let is_new = matches!(inbound.happening, Happening::Posted { .. }) && !inbound.attachments.is_empty();
         let known = IsClaimed { conversation: inbound.conversation.clone(), external_id: inbound.external_id.clone() };
         if !is_new || self.store.read(known).await? {
@@ -218,6 +227,8 @@ impl Router {
             delivery: &self.delivery,
             store: &self.store,
             purse: &terms.house.purse,
+            personas: &terms.house.personas,
+            speaker: (role, others),
             redactor: &self.redactor,
             now: self.clock.now(),
         };

@@ -4,8 +4,9 @@ use crate::respond::Caller;
 use hob_agent::persona::Personas;
 use hob_core::domain::principal::Role;
 use hob_core::policy::persona::Resolved;
+use hob_store::Tx;
 use hob_store::error::StoreError;
-use hob_store::{Tx, sessions};
+use hob_store::sessions::{self, Session};
 
 /// The word that undoes a choice.
 const DEFAULT: &str = "default";
@@ -18,7 +19,7 @@ pub(super) async fn answer(
     name: Option<&str>,
 ) -> Result<String, StoreError> {
     let known: Vec<&str> = personas.by_name.keys().map(String::as_str).collect();
-    let resolved = personas.resolve(caller.place, caller.session.persona.as_deref());
+    let resolved = personas.resolve(caller.place, caller.session);
     let Some(name) = name else {
         return Ok(listed(&resolved, &known));
     };
@@ -27,7 +28,8 @@ pub(super) async fn answer(
     }
     if name == DEFAULT {
         sessions::set_persona(tx, caller.session.id, None).await?;
-        let resolved = personas.resolve(caller.place, None);
+        let session = Session { persona: None, ..caller.session.clone() };
+        let resolved = personas.resolve(caller.place, &session);
         return Ok(format!("From now on I am {} here, as configured.", shown(resolved.name())));
     }
     if !personas.by_name.contains_key(name) {
@@ -39,7 +41,7 @@ pub(super) async fn answer(
 
 /// What `/status` shows; none: nobody in particular, and nothing is amiss.
 pub(super) fn line(personas: &Personas, caller: &Caller<'_>) -> Option<String> {
-    let resolved = personas.resolve(caller.place, caller.session.persona.as_deref());
+    let resolved = personas.resolve(caller.place, caller.session);
     let persona = resolved.persona.map(|(name, origin)| format!("{name}, {}", origin.words()));
     match resolved.gone {
         Some(gone) => Some(format!(

@@ -33,7 +33,7 @@ use hob_core::policy::routing::Tiers;
 use hob_core::render::{Form, pieces};
 use hob_memory::recall::Memory;
 use hob_model::catalog::Catalog;
-use hob_model::purse::Purse;
+use hob_model::purse::{Purse, Spender};
 use hob_model::table::Table;
 use hob_skill::library::Library;
 use hob_store::error::StoreError;
@@ -111,10 +111,16 @@ pub(super) struct Desk {
 }
 
 impl Desk {
+    /// Whoever gave a command, as caps know them.
+    pub(super) fn spender<'a>(&'a self, caller: &'a Caller<'_>) -> Spender<'a> {
+        let persona = self.house.personas.resolve(caller.place, caller.session).name();
+        Spender { run: None, user: caller.principal.user, role: caller.principal.role, persona }
+    }
+
     /// The model that somebody has chosen here, or the persona's.
     pub(super) fn chosen_model<'a>(&'a self, caller: &'a Caller<'_>) -> Option<&'a str> {
         let personas = &self.house.personas;
-        let name = personas.resolve(caller.place, caller.session.persona.as_deref()).name();
+        let name = personas.resolve(caller.place, caller.session).name();
         let persona = personas.get(name).and_then(|persona| persona.model.as_deref());
         caller.session.model.as_deref().or(persona)
     }
@@ -217,7 +223,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
             Ok(texts::auto(&desk.house.tiers()))
         }
         Command::Persona(name) => persona::answer(tx, &desk.house.personas, caller, name.as_deref()).await,
-        Command::Cost => cost::bill(tx, &desk.house.purse, caller.principal, desk.now).await,
+        Command::Cost => cost::bill(tx, &desk.house.purse, desk.spender(caller), desk.now).await,
         Command::Journal => journal::show(tx, caller.session.id, caller.principal, (caller.seen, desk.now)).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
         Command::Drop(number) => take_back(tx, desk, caller, number).await,

@@ -13,7 +13,8 @@ use hob_core::domain::health::{ChannelHealth, Liveness};
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
-use hob_core::policy::budget::{Scope, Window};
+use hob_core::policy::budget::{Amount, Scope, Span};
+use hob_model::purse::Standing;
 use hob_store::agents::AtWork;
 use hob_store::error::StoreError;
 use hob_store::runs::look::StateCount;
@@ -56,21 +57,25 @@ struct Status {
 #[derive(Debug, Clone)]
 struct Sums {
     today: Money,
-    caps: Vec<(Window, Option<Money>)>,
+    caps: Vec<Standing>,
     spent: Spent,
 }
 
 impl Sums {
-    async fn of(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<Option<Self>, StoreError> {
-        let (principal, purse, now) = (caller.principal, &desk.house.purse, desk.now);
-        if principal.role == Role::Guest {
+    async fn of(
+        tx: &mut Tx,
+        desk: &Desk,
+        (caller, caps): (&Caller<'_>, Vec<Standing>),
+    ) -> Result<Option<Self>, StoreError> {
+        let (purse, now) = (&desk.house.purse, desk.now);
+        if caller.principal.role == Role::Guest {
             return Ok(None);
         }
         let day_ago = now - SignedDuration::from_hours(24);
         let midnight = now.to_zoned(purse.zone.clone()).start_of_day().map_or(day_ago, |midnight| midnight.timestamp());
         Ok(Some(Self {
             today: Money::from_nanos(spend::since(tx, millis(midnight), None).await?.cost),
-            caps: purse.standing(tx, principal.user, now).await?,
+            caps,
             spent: spend::since(tx, millis(day_ago), None).await?,
         }))
     }
@@ -89,6 +94,8 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
     let routed = chosen.is_none().then(|| house.tiers());
     let chain = house.models.chain(chosen);
     let zone = house.purse.zone.clone();
+    let caps = house.purse.standing(tx, desk.spender(caller), now).await?;
+    let (own, caps): (Vec<_>, Vec<_>) = caps.into_iter().partition(|cap| !cap.window.is_told_ahead());
     let status = Status {
         up: now.duration_since(house.started),
         troubles: house.conditions.all().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect(),
@@ -103,8 +110,8 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
         queue: runs::look::queue(tx).await?,
         outbox: outbox::look::count(tx, day_ago).await?,
         next_jobs: schedules::next_times(tx, JOBS_MAX).await?,
-        sums: Sums::of(tx, desk, caller).await?,
-        standing: house.meter.standing(tx, (caller.principal.user, caller.principal.role), now).await?,
+        sums: Sums::of(tx, desk, (caller, caps)).await?,
+        standing: own.iter().map(tokens_of).collect(),
         channels: desk.channels.clone(),
         memory: house.memory.nearby.standing().to_string(),
         servers: house.servers.standing(now),
@@ -188,16 +195,27 @@ fn job(at: i64, now: Timestamp, zone: &TimeZone) -> String {
     }
 }
 
+/// What somebody has used of their own tokens.
+fn tokens_of(Standing { window, used }: &Standing) -> String {
+    let (cap, used) = (&window.cap, used.unwrap_or_default().tokens);
+    let most = if let Amount::Tokens(most) = cap.most { most } else { 0 };
+    let anew = window.resets.as_ref().filter(|_| cap.scope != Scope::Person(Span::Hour));
+    let anew = anew.map(|at| format!(", anew on {}", at.strftime("%A, %-d %B, %H:%M"))).unwrap_or_default();
+    format!("your tokens: {used} of {most} for {}{anew}", cap.words)
+}
+
 /// What today cost, of how much, and which other cap is nearly used up.
 fn money(sums: &Sums) -> String {
-    let day = sums.caps.iter().find(|(window, _)| window.scope == Scope::Day);
-    let today = match day {
-        Some((window, used)) => format!("{} of {}", used.unwrap_or(sums.today), window.cap),
+    let is_days = |cap: &&Standing| cap.is_of(Scope::House(Span::Day), true);
+    let today = match sums.caps.iter().find(is_days) {
+        Some(Standing { window, used }) => {
+            format!("{} of {}", used.map_or(sums.today, |used| used.usd), window.cap.most)
+        }
         None => format!("{}, no cap for a day", sums.today),
     };
-    let near = sums.caps.iter().filter_map(|(window, used)| {
-        let used = used.filter(|used| window.scope != Scope::Day && window.is_nearly_used(*used))?;
-        Some(format!("; {used} of {} for {}", window.cap, window.scope.words()))
+    let near = sums.caps.iter().filter(|cap| !is_days(cap)).filter_map(|Standing { window, used }| {
+        let used = used.filter(|used| window.is_nearly_used(*used))?;
+        Some(format!("; {} for {}", window.shown(used), window.cap.words))
     });
     format!("today: {today}{}", near.collect::<String>())
 }
@@ -268,6 +286,7 @@ fn span(duration: SignedDuration) -> String {
 mod tests {
     use super::*;
     use hob_core::domain::ids::RunId;
+    use hob_core::policy::budget::{Cap, Sum, Window};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -304,8 +323,11 @@ mod tests {
         }
     }
 
-    fn cap(scope: Scope, cap: f64, used: f64) -> (Window, Option<Money>) {
-        (Window { scope, cap: Money::from_usd(cap), since: at(0), resets: None }, Some(Money::from_usd(used)))
+    fn cap(span: Span, most: f64, used: f64) -> Standing {
+        let (scope, used) = (Scope::House(span), Sum { usd: Money::from_usd(used), tokens: 0 });
+        let most = Amount::Usd(Money::from_usd(most));
+        let cap = Cap { scope, most, key: scope.usd_key(), words: scope.words(None) };
+        Standing { window: Window { cap, since: at(0), resets: None }, used: Some(used) }
     }
 
     #[test]
@@ -364,7 +386,7 @@ mod tests {
             next_jobs: vec![80_000, 3_600_000, 90_000_000],
             sums: Some(Sums {
                 today: Money::from_usd(1.5),
-                caps: vec![cap(Scope::Day, 2.0, 1.6), cap(Scope::Month, 20.0, 19.0), cap(Scope::Hour, 9.0, 0.1)],
+                caps: vec![cap(Span::Day, 2.0, 1.6), cap(Span::Month, 20.0, 19.0), cap(Span::Hour, 9.0, 0.1)],
                 spent: Spent {
                     calls: 3,
                     input_tokens: 1_200,

@@ -7,32 +7,45 @@
 //! on record.
 //! Start at [`Ear::hear`].
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::delivery::{Delivery, Fetched};
+use hob_agent::persona::Personas;
 use hob_core::domain::ids::UserId;
-use hob_core::domain::inbound::{Audience, Inbound};
+use hob_core::domain::inbound::{Audience, ChannelKind, Conversation, Inbound, Sender};
 use hob_core::domain::money::Money;
+use hob_core::domain::principal::Role;
 use hob_core::domain::redactor::Redactor;
-use hob_model::purse::{Purse, Refusal, Spender};
+use hob_core::policy::budget::Sum;
+use hob_core::policy::persona::Here;
+use hob_model::purse::{Purse, Refusal, Spender, Wanted};
 use hob_model::transcription::{Deaf, Heard, Kind, Recording, Transcriber};
 use hob_store::error::StoreError;
 use hob_store::recordings::{self, End, Which, Words};
-use hob_store::{Statement, Store, Tx, inbound, users};
+use hob_store::users::Identity;
+use hob_store::{Statement, Store, Tx, inbound, sessions, users};
 
 /// Why nothing is heard where nothing was set up for it.
 const DEAF: &str = "nobody here puts voice messages into words: [transcription] in config.toml sets it up";
 /// The most characters of a recording's words that go along with a message as a file's.
 const OTHERS_CHARS_MAX: usize = 20_000;
 
+/// Another name of the same person: the platform, and its id where it has several people.
+pub(super) type OtherName = (ChannelKind, Option<String>);
+
 /// Who hears recordings, and what for.
 pub(super) struct Ear<'a> {
     pub(super) transcriber: Option<&'a Transcriber>,
     pub(super) delivery: &'a Delivery,
     pub(super) store: &'a Store,
-    pub(super) purse: &'a Purse,
+    pub(super) purse: &'a Arc<Purse>,
+    pub(super) personas: &'a Arc<Personas>,
+    /// What the sender may, and their other names.
+    pub(super) speaker: (Role, &'a [OtherName]),
     /// What is heard is kept until its message is taken in: no secret stands in it.
     pub(super) redactor: &'a Redactor,
     pub(super) now: Timestamp,
@@ -77,8 +90,7 @@ impl Ear<'_> {
                     external_id: inbound.external_id.clone(),
                     place: i64::try_from(place).unwrap_or(i64::MAX),
                 };
-                let sender = inbound.sender.external_id.as_str();
-                self.heard(transcriber, (which, sender), (fetched, kind, seconds), end).await
+                self.heard(transcriber, (which, inbound), (fetched, kind, seconds), end).await
             }
             (Some(_), None) => Err(format!("no service takes its format ({})", fetched.mime)),
             (None, _) => Err(DEAF.to_owned()),
@@ -89,7 +101,7 @@ impl Ear<'_> {
     async fn heard(
         &self,
         transcriber: &Transcriber,
-        (which, sender): (Which, &str),
+        (which, inbound): (Which, &Inbound),
         (fetched, kind, seconds): (&Fetched, Kind, Option<u32>),
         end: Instant,
     ) -> Result<Heard, String> {
@@ -98,8 +110,12 @@ impl Ear<'_> {
         let end = transcriber.until(end);
         let begin = Begin {
             which,
-            sender: sender.to_owned(),
-            purse: self.purse.clone(),
+            sender: inbound.sender.clone(),
+            server: inbound.circumstances.server.clone(),
+            role: self.speaker.0,
+            others: self.speaker.1.to_vec(),
+            purse: Arc::clone(self.purse),
+            personas: Arc::clone(self.personas),
             model: transcriber.label(),
             wanted: transcriber.estimate(kept.bytes, seconds),
             now: self.now,
@@ -107,9 +123,7 @@ impl Ear<'_> {
         let mut is_first = true;
         loop {
             let ask = async || match self.delivery.content_of(kept).await {
-                Ok(content) => {
-                    transcriber.hear(&Recording { content: &content, hash: &kept.hash, kind, seconds }, end).await
-                }
+                Ok(content) => transcriber.hear(&Recording { content: &content, kind, seconds }, end).await,
                 Err(error) => Err(Deaf::unsent(format!("it cannot be read: {error}"))),
             };
             let heard = self.on_record(&begin, ask).await;
@@ -132,9 +146,7 @@ impl Ear<'_> {
             Begun::Call(call) => call,
             Begun::Heard(heard) => return Ok(heard),
             Begun::TakenIn => return Err(Deaf::unsent("its message was taken in before".to_owned())),
-            Begun::Refused(Refusal { scope, cap, .. }) => {
-                return Err(Deaf::unsent(format!("the budget of {cap} for {} is used up", scope.words())));
-            }
+            Begun::Refused(refusal) => return Err(Deaf::unsent(refusal.to_string())),
         };
         let heard = ask().await.map(|mut heard| {
             self.redactor.clean(&mut heard.text);
@@ -143,7 +155,14 @@ impl Ear<'_> {
         let end = match &heard {
             Ok(heard) => {
                 let seconds = heard.seconds.and_then(|seconds| i64::try_from(seconds).ok());
-                End::Heard(Words { words: heard.text.clone(), seconds, cost: heard.cost.map(Money::nanos) })
+                let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+                End::Heard(Words {
+                    words: heard.text.clone(),
+                    seconds,
+                    cost: heard.cost.map(Money::nanos),
+                    input_tokens: count(heard.input_tokens),
+                    output_tokens: count(heard.output_tokens),
+                })
             }
             Err(deaf) if deaf.worked => End::Lost,
             Err(_) => End::Failed,
@@ -160,12 +179,30 @@ impl Ear<'_> {
 #[derive(Clone)]
 struct Begin {
     which: Which,
-    sender: String,
-    purse: Purse,
+    sender: Sender,
+    /// The server that it was said on.
+    server: Option<String>,
+    role: Role,
+    others: Vec<OtherName>,
+    purse: Arc<Purse>,
+    personas: Arc<Personas>,
     model: String,
-    /// None: nobody knows what it costs.
-    wanted: Option<Money>,
+    wanted: Sum,
     now: Timestamp,
+}
+
+impl Begin {
+    /// Whose bill it is on. Who was never heard before becomes known by it, so that all they say is on one.
+    async fn speaker(&self, tx: &mut Tx) -> Result<UserId, StoreError> {
+        let Conversation { channel, account, .. } = &self.which.conversation;
+        if let Some(user) = users::find(tx, &self.which.conversation, &self.sender.external_id).await? {
+            return Ok(user);
+        }
+        let Sender { external_id, name } = &self.sender;
+        let identity =
+            Identity { channel: *channel, account, external_id, name, role: self.role, others: self.others.clone() };
+        users::ensure(tx, &identity, self.now).await
+    }
 }
 
 /// Whether a recording may be put into words.
@@ -190,21 +227,33 @@ impl Statement for Begin {
         if inbound::is_claimed(tx, conversation, external_id).await? {
             return Ok(Begun::TakenIn);
         }
-        if let Some(Words { words, seconds, cost }) = recordings::find(tx, &self.which).await? {
-            let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
-            return Ok(Begun::Heard(Heard { text: words, seconds, cost: cost.map(Money::from_nanos) }));
+        if let Some(words) = recordings::find(tx, &self.which).await? {
+            return Ok(Begun::Heard(heard_before(words)));
         }
-        let user = users::find(tx, conversation, &self.sender).await?;
-        if let Some(wanted) = self.wanted {
-            // Whoever is new has spent nothing yet.
-            let spender = Spender { run: None, user: user.unwrap_or(UserId(0)) };
-            if let Some(refusal) = self.purse.refuses(tx, spender, wanted, self.now).await? {
-                return Ok(Begun::Refused(refusal));
-            }
+        let session = sessions::find_by_key(tx, &conversation.session_key().0).await?;
+        let chosen = session.as_ref().and_then(|session| session.persona.as_deref());
+        let server = self.server.as_deref().or(session.as_ref().and_then(|session| session.server.as_deref()));
+        let persona = self.personas.assigned.resolve(conversation, Here { server, chosen }).name();
+        let user = self.speaker(tx).await?;
+        let spender = Spender { run: None, user, role: self.role, persona };
+        let wanted = Wanted { sum: self.wanted, over: None };
+        if let Some(refusal) = self.purse.refuses(tx, spender, wanted, self.now).await? {
+            return Ok(Begun::Refused(refusal));
         }
-        let reserved = self.wanted.unwrap_or_default().nanos();
-        let call = recordings::NewCall { user, model: &self.model, reserved, at: self.now };
+        let (reserved, estimate) = (self.wanted.usd.nanos(), i64::try_from(self.wanted.tokens).unwrap_or(i64::MAX));
+        let call = recordings::NewCall { user, persona, model: &self.model, reserved, estimate, at: self.now };
         Ok(Begun::Call(recordings::ask(tx, &self.which, call).await?))
+    }
+}
+
+fn heard_before(words: Words) -> Heard {
+    let Words { words, seconds, cost, input_tokens, output_tokens } = words;
+    Heard {
+        text: words,
+        seconds: seconds.and_then(|seconds| u64::try_from(seconds).ok()),
+        cost: cost.map(Money::from_nanos),
+        input_tokens: input_tokens.unsigned_abs(),
+        output_tokens: output_tokens.unsigned_abs(),
     }
 }
 
@@ -259,12 +308,17 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use hob_core::domain::inbound::{ChannelKind, Conversation};
-    use hob_core::policy::budget::Budget;
+    use hob_core::policy::budget::{Budget, Limited, Limits};
     use hob_store::Pace;
 
     fn lines(heard: Result<&str, &str>, own: bool) -> (Option<String>, Option<String>) {
-        let heard = heard.map(|text| Heard { text: text.to_owned(), seconds: None, cost: None });
+        let heard = heard.map(|text| Heard {
+            text: text.to_owned(),
+            seconds: None,
+            cost: None,
+            input_tokens: 0,
+            output_tokens: 0,
+        });
         Spoken { heard: heard.map_err(str::to_owned), own, seconds: Some(12) }.lines("a\"]\n.mp3")
     }
 
@@ -294,23 +348,30 @@ mod tests {
     fn begin(message: &str) -> Begin {
         let (channel, account, chat) = (ChannelKind::Telegram, "default".to_owned(), "7".to_owned());
         let conversation = Conversation { channel, account, chat, thread: None };
-        let budget = Budget { hour: Some(Money::from_nanos(25)), ..Budget::default() };
+        let hour = Limits { usd: Some(Money::from_nanos(25)), tokens: None };
+        let budget = Budget { house: Limited { hour, ..Limited::default() }, ..Budget::default() };
         Begin {
             which: Which { conversation, external_id: message.to_owned(), place: 0 },
-            sender: "7".to_owned(),
-            purse: Purse { budget, zone: TimeZone::UTC },
+            sender: Sender { external_id: "7".to_owned(), name: "Ada".to_owned() },
+            server: None,
+            role: Role::User,
+            others: Vec::new(),
+            purse: Arc::new(Purse { budget, zone: TimeZone::UTC }),
+            personas: Arc::default(),
             model: "transcription/one".to_owned(),
-            wanted: Some(EACH),
+            wanted: Sum { usd: EACH, tokens: 30 },
             now: Timestamp::UNIX_EPOCH,
         }
     }
 
     fn words(cost: i64) -> Words {
-        Words { words: "Buy milk".to_owned(), seconds: Some(3), cost: Some(cost) }
+        Words { words: "Buy milk".to_owned(), seconds: Some(3), cost: Some(cost), input_tokens: 31, output_tokens: 2 }
     }
 
-    async fn sums(tx: &mut Tx) -> (i64, i64) {
-        sqlx::query_as("SELECT coalesce(sum(calls), 0), coalesce(sum(cost), 0) FROM spend")
+    async fn sums(tx: &mut Tx) -> (i64, i64, i64) {
+        sqlx::query_as(
+            "SELECT coalesce(sum(calls), 0), coalesce(sum(cost), 0), coalesce(sum(input_tokens + output_tokens), 0) FROM spend",
+        )
             .fetch_one(&mut *tx)
             .await
             .unwrap()
@@ -328,25 +389,41 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn c2_recordings_of_somebody_new_cannot_overshoot_their_cap_together() {
+        let (_dir, mut tx) = database().await;
+        // Nobody knows what it costs: tokens count.
+        let begin = |message: &str| {
+            let hour = Limits { usd: None, tokens: Some(70) };
+            let budget = Budget { person: Limited { hour, ..Limited::default() }, ..Budget::default() };
+            let wanted = Sum { usd: Money::ZERO, tokens: 30 };
+            Begin { purse: Arc::new(Purse { budget, zone: TimeZone::UTC }), wanted, ..begin(message) }
+        };
+        assert!(matches!(begin("a").run(&mut tx).await.unwrap(), Begun::Call(_)));
+        assert!(matches!(begin("b").run(&mut tx).await.unwrap(), Begun::Call(_)));
+        let Begun::Refused(refusal) = begin("c").run(&mut tx).await.unwrap() else { panic!("60 of 70 are set aside") };
+        assert_eq!(refusal.to_string(), "the budget of 70 tokens for an hour is used up");
+        // Somebody else has tokens of their own.
+        let sender = Sender { external_id: "8".to_owned(), name: "Bob".to_owned() };
+        assert!(matches!(Begin { sender, ..begin("d") }.run(&mut tx).await.unwrap(), Begun::Call(_)));
+    }
+
+    #[tokio::test]
     async fn n10_a_recording_is_paid_once_whenever_the_process_dies() {
         let (_dir, mut tx) = database().await;
-        let user = "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0)";
-        sqlx::query(user).execute(&mut tx).await.unwrap();
+        // Nobody knew who that is: by what they say, they are known.
         let Begun::Call(call) = begin("a").run(&mut tx).await.unwrap() else { panic!("it fits") };
         recordings::end(&mut tx, call, &End::Heard(words(4)), Timestamp::UNIX_EPOCH).await.unwrap();
+        assert_eq!(sums(&mut tx).await, (1, 4, 33));
         // Killed before its message was taken in: that is handed in again.
         let again = begin("a").run(&mut tx).await.unwrap();
-        let heard = Heard { text: "Buy milk".to_owned(), seconds: Some(3), cost: Some(Money::from_nanos(4)) };
-        assert_eq!(again, Begun::Heard(heard), "nobody is asked again");
+        assert_eq!(again, Begun::Heard(heard_before(words(4))), "nobody is asked again");
         let conversation = begin("a").which.conversation;
-        recordings::settle(&mut tx, (&conversation, "a"), UserId(1), Timestamp::UNIX_EPOCH).await.unwrap();
-        recordings::settle(&mut tx, (&conversation, "a"), UserId(1), Timestamp::UNIX_EPOCH).await.unwrap();
-        assert_eq!(sums(&mut tx).await, (1, 4), "who was new then is billed once");
-        // Killed in the middle: nobody knows what it cost, and what was set aside stands in.
+        recordings::settle(&mut tx, (&conversation, "a")).await.unwrap();
+        // Killed in the middle: nobody knows what it took, and what was set aside stands in.
         assert!(matches!(begin("b").run(&mut tx).await.unwrap(), Begun::Call(_)));
         assert_eq!(recordings::close_lost(&mut tx, Timestamp::UNIX_EPOCH).await.unwrap(), 1);
-        recordings::settle(&mut tx, (&conversation, "b"), UserId(1), Timestamp::UNIX_EPOCH).await.unwrap();
-        assert_eq!(sums(&mut tx).await, (2, 14));
+        recordings::settle(&mut tx, (&conversation, "b")).await.unwrap();
+        assert_eq!(sums(&mut tx).await, (2, 14, 63));
         let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM recordings WHERE words IS NOT NULL")
             .fetch_one(&mut tx)
             .await

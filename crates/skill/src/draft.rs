@@ -19,10 +19,11 @@ const CALLS: std::ops::RangeInclusive<usize> = 3..=20;
 /// The most characters of a value that is written down.
 const VALUE_CHARS_MAX: usize = 300;
 /// Tools that steer a run, and are no part of what it did.
-const STEERING: [&str; 7] = [
+const STEERING: [&str; 8] = [
     "append_run_journal_entry",
     "ask_human",
     "get_run_journal",
+    "plan",
     "read_result",
     "request_more_iterations",
     "update_run_journal",

@@ -170,6 +170,20 @@ impl Library {
         let (name, said) = (name.to_owned(), said);
         self.store.write(Record { name, digest, said, now }).await.map_err(stored)
     }
+
+    /// Records where an installed skill came from, if whoever installed it was ended before that; gives whether that was so.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn record_missing(&self, name: &str, from: &str, now: Timestamp) -> Result<bool, SkillError> {
+        let shelf = self.shelf.load_full();
+        let is_installed = shelf.skills.get(name).is_some_and(|shelved| matches!(shelved.home, Home::Installed(_)));
+        if !is_installed || self.records_for(&shelf).await.map_err(stored)?.iter().any(|row| row.name == name) {
+            return Ok(false);
+        }
+        self.record(name, Said::Installed(from.to_owned()), now).await?;
+        Ok(true)
+    }
 }
 
 /// What is said of an installed skill.

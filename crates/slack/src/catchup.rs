@@ -179,6 +179,7 @@ impl Missed<'_> {
         for (position, post) in posts {
             let names = self.slack.people.names(self.web, &convert::people(&post)).await;
             let Some(mut inbound) = convert::posted(&post, channel, self.me, &names) else { continue };
+            inbound.circumstances.server.clone_from(&self.me.workspace);
             inbound.circumstances.cursor = moves_on.then(|| Cursor { list: channel.to_owned(), position });
             let thread = thread_of(&inbound);
             self.intake.accept(inbound).await?;

@@ -26,6 +26,8 @@ pub(super) struct Me {
     pub(super) bot: String,
     /// What it and the workspace are called.
     pub(super) name: String,
+    /// The workspace's id; none: it is installed in several.
+    pub(super) workspace: Option<String>,
     /// Which of Hob's accounts it is.
     pub(super) account: String,
     /// Whether words are a command of Hob's.
@@ -252,6 +254,12 @@ fn spoken(post: &Value) -> Option<Recorded> {
     let clip = files.next().filter(|file| text(file, "subtype") == Some("slack_audio"))?;
     let seconds = clip["duration_ms"].as_u64().and_then(|millis| u32::try_from(millis / 1_000).ok());
     files.next().is_none().then_some(Recorded { seconds })
+}
+
+/// The workspace that something happens in: the app's own, or, where it is installed in several, the one that is told.
+pub(super) fn workspace(payload: &Value, me: &Me) -> Option<String> {
+    let told = text(payload, "team_id").or_else(|| text(&payload["team"], "id"));
+    me.workspace.clone().or_else(|| told.map(str::to_owned))
 }
 
 /// A press of a button, of an interaction's payload.

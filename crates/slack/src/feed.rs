@@ -123,7 +123,10 @@ impl Feeder<'_> {
             _ => None,
         };
         match inbound {
-            Some(inbound) => self.accept(inbound, behind).await?,
+            Some(mut inbound) => {
+                inbound.circumstances.server = convert::workspace(&payload, self.me);
+                self.accept(inbound, behind).await?;
+            }
             None => debug!(channel = "slack", %kind, "an envelope is not for Hob"),
         }
         // The other end is gone only when the connection is: then Slack sends it again, if it is a message.

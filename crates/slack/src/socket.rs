@@ -237,7 +237,9 @@ async fn identify(slack: &Slack, web: &Web) -> Result<Me, Trouble> {
     let named = |key: &str| text(&said, key).unwrap_or_default().to_owned();
     let name = format!("@{} in {}", named("user"), text(&said, "team").unwrap_or("a workspace"));
     let (account, is_command) = (slack.settings.account.clone(), slack.settings.is_command);
-    Ok(Me { user: named("user_id"), bot: named("bot_id"), name, account, is_command })
+    // An app of a whole organisation is in many workspaces: each envelope tells its own.
+    let workspace = text(&said, "team_id").filter(|_| said["is_enterprise_install"] != true).map(str::to_owned);
+    Ok(Me { user: named("user_id"), bot: named("bot_id"), name, workspace, account, is_command })
 }
 
 /// Whether both tokens are known; who Hob is there.

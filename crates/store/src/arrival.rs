@@ -65,7 +65,7 @@ impl LaneStanding {
 pub async fn look(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<Arrival, StoreError> {
     let (key, channel) = (place.session_key().0, place.channel.as_str());
     let row = sqlx::query!(
-        r#"SELECT h.id AS "session?: SessionId", h.channel AS "channel?", h.queue_mode, h.model, h.persona,
+        r#"SELECT h.id AS "session?: SessionId", h.channel AS "channel?", h.queue_mode, h.model, h.persona, h.server,
              h.context_from AS "context_from?", h.last_ordinal AS "last_ordinal?",
              (SELECT count(*) FROM runs WHERE session_id = h.id AND state = 'queued' AND parked_why IS NULL) AS "queued!: i64",
              EXISTS (SELECT 1 FROM runs WHERE session_id = h.id AND state IN ('running', 'waiting')) AS "is_active!: bool",
@@ -112,6 +112,7 @@ pub async fn look(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<Arr
         queue_mode: row.queue_mode,
         model: row.model,
         persona: row.persona,
+        server: row.server,
         context_from: row.context_from.unwrap_or_default(),
         last_ordinal: row.last_ordinal.unwrap_or_default(),
     });

@@ -29,7 +29,7 @@ pub async fn find(
     user: UserId,
 ) -> Result<Option<(Session, Beginning)>, StoreError> {
     let row = sqlx::query!(
-        r#"SELECT s.id AS "id!: SessionId", s.key, s.channel, s.queue_mode, s.model, s.persona, s.context_from,
+        r#"SELECT s.id AS "id!: SessionId", s.key, s.channel, s.queue_mode, s.model, s.persona, s.server, s.context_from,
              s.last_ordinal, s.run_journal,
              y.through AS "through?", y.text AS "text?", y.taint AS "taint?",
              (SELECT json_group_array(tool) FROM (
@@ -55,6 +55,7 @@ pub async fn find(
         queue_mode: row.queue_mode,
         model: row.model,
         persona: row.persona,
+        server: row.server,
         context_from: row.context_from,
         last_ordinal: row.last_ordinal,
     };

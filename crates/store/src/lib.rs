@@ -4,6 +4,7 @@
 //! Start at [`Store`], then [`writer`].
 
 pub mod agents;
+pub mod answers;
 pub mod arrival;
 pub mod backup;
 pub mod beginnings;
@@ -65,6 +66,7 @@ pub mod switches;
 pub mod tool_calls;
 pub mod transfer;
 pub mod upkeep;
+pub mod used;
 pub mod users;
 pub mod vectors;
 pub mod web_chat;
@@ -338,7 +340,7 @@ async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), S
 }
 
 /// The full-text indexes.
-const INDEXES: [&str; 2] = ["memories_fts", "facts_fts"];
+const INDEXES: [&str; 3] = ["memories_fts", "facts_fts", "answers_fts"];
 
 /// What is deleted is overwritten, in the file and in the full-text indexes, which keep deleted words otherwise.
 async fn forget_for_good(connection: &mut SqliteConnection) -> Result<(), StoreError> {

@@ -4,13 +4,15 @@ use crate::Tx;
 use crate::error::StoreError;
 use crate::model_calls::CallEnd;
 use crate::spend::{self, Spent};
-use hob_core::domain::ids::UserId;
+use hob_core::domain::ids::{EpisodeId, UserId};
 
 /// A call about to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewCall<'a> {
     /// Who pays.
     pub user: UserId,
+    /// As which persona Hob heard what it is about; none: as nobody in particular.
+    pub persona: Option<&'a str>,
     /// `extraction`, `consolidation` or `embedding`.
     pub purpose: &'static str,
     /// Whom it asks.
@@ -30,14 +32,15 @@ pub struct NewCall<'a> {
 pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
     // The tokens it is expected to read stand in for those it read, until that is known.
     let id = sqlx::query_scalar!(
-        r#"INSERT INTO memory_calls (user_id, purpose, model, state, input_tokens, reserved, asked_at)
-           VALUES ($1, $2, $3, 'asked', $4, $5, $6) RETURNING id AS "id!""#,
+        r#"INSERT INTO memory_calls (user_id, purpose, model, state, input_tokens, reserved, asked_at, persona)
+           VALUES ($1, $2, $3, 'asked', $4, $5, $6, $7) RETURNING id AS "id!""#,
         call.user,
         call.purpose,
         call.model,
         call.estimate,
         call.reserved,
-        call.at
+        call.at,
+        call.persona
     )
     .fetch_one(&mut *tx)
     .await?;
@@ -52,7 +55,7 @@ pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool,
     let ended = sqlx::query!(
         r#"UPDATE memory_calls SET state = $2, input_tokens = $3, output_tokens = $4, cached_tokens = $5, cost = $6,
                error = $7, ended_at = $8
-           WHERE id = $1 AND state = 'asked' RETURNING model AS "model!", user_id AS "user: UserId""#,
+           WHERE id = $1 AND state = 'asked' RETURNING model AS "model!", user_id AS "user: UserId", persona"#,
         call,
         end.state,
         end.input_tokens,
@@ -77,8 +80,27 @@ pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool,
         cost: end.cost.unwrap_or(0),
         prefix_breaks: 0,
     };
-    spend::add(tx, at, user, &ended.model, &spent).await?;
+    let payer = spend::Payer { user, persona: ended.persona.as_deref() };
+    spend::add(tx, (at, payer), &ended.model, &spent).await?;
     Ok(true)
+}
+
+/// As which persona the last run answered in the conversation that a stretch of talk is of.
+///
+/// # Errors
+/// When the database fails.
+pub async fn persona_of(tx: &mut Tx, episode: EpisodeId) -> Result<Option<String>, StoreError> {
+    let persona = sqlx::query_scalar!(
+        r#"SELECT c.persona AS "persona: String" FROM model_calls c
+           WHERE c.run_id = (SELECT r.id FROM runs r WHERE r.state IN ('completed', 'cancelled', 'failed')
+                               AND r.session_id = (SELECT e.session_id FROM episodes e WHERE e.id = $1)
+                             ORDER BY r.id DESC LIMIT 1)
+           ORDER BY c.asked_seq DESC LIMIT 1"#,
+        episode
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(persona.flatten())
 }
 
 /// An open call.

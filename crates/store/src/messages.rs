@@ -3,6 +3,7 @@
 use crate::Tx;
 use crate::error::StoreError;
 use hob_core::domain::ids::{MessageId, RunId, SessionId, UserId};
+use hob_core::domain::memory::Scope;
 
 /// A message about to be added.
 #[derive(Debug, Clone)]
@@ -23,18 +24,24 @@ pub struct NewMessage<'a> {
     pub tokens: i64,
     /// What its run had read by then that nobody vouches for, as stored.
     pub taint: Option<&'a str>,
+    /// Who may find it again, if it is an answer of Hob's.
+    pub scope: Option<Scope>,
     /// When.
     pub at: i64,
 }
 
 /// Adds a message at the end of its session.
 ///
+/// An answer that tells what Hob answered before is not found again: it would only
+/// stand before that.
+///
 /// # Errors
 /// When the database fails.
 pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, StoreError> {
     let id = sqlx::query_scalar!(
-        r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, taint, at)
-           SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM sessions WHERE id = $1
+        r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, taint, scope, at)
+           SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7, $8,
+             CASE WHEN NOT EXISTS (SELECT 1 FROM recalled WHERE run_id = $2 AND leg = 'answer') THEN $9 END, $10 FROM sessions WHERE id = $1
            RETURNING id AS "id!: MessageId""#,
         new.session,
         new.run,
@@ -44,6 +51,7 @@ pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, Stor
         new.text,
         new.tokens,
         new.taint,
+        new.scope,
         new.at
     )
     .fetch_one(&mut *tx)

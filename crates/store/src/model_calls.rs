@@ -18,6 +18,8 @@ pub struct NewCall<'a> {
     pub session: SessionId,
     /// For whom.
     pub user: UserId,
+    /// As which persona; none: as nobody in particular.
+    pub persona: Option<&'a str>,
     /// The tokens it will read, as counted here, before calibration.
     pub estimate: i64,
     /// What is set aside for it, in nano-dollars.
@@ -33,8 +35,8 @@ pub struct NewCall<'a> {
 pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<Option<String>, StoreError> {
     let prefix = sqlx::query_scalar!(
         r#"INSERT INTO model_calls
-             (run_id, asked_seq, model, state, session_id, user_id, estimate, reserved, asked_at)
-           VALUES ($1, $2, $3, 'asked', $4, $5, $6, $7, $8)
+             (run_id, asked_seq, model, state, session_id, user_id, estimate, reserved, asked_at, persona)
+           VALUES ($1, $2, $3, 'asked', $4, $5, $6, $7, $8, $9)
            RETURNING (SELECT prefix FROM sessions WHERE id = session_id) AS "prefix: String""#,
         call.run,
         call.asked_seq,
@@ -43,7 +45,8 @@ pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<Option<String>, Stor
         call.user,
         call.estimate,
         call.reserved,
-        call.at
+        call.at,
+        call.persona
     )
     .fetch_one(&mut *tx)
     .await?;
@@ -113,7 +116,7 @@ pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<Opti
         r#"UPDATE model_calls SET state = $1, input_tokens = $2, output_tokens = $3, cached_tokens = $4,
                cache_write_tokens = $5, reasoning_tokens = $6, cost = $7, latency_ms = $8, error = $9, ended_at = $10
            WHERE run_id = $11 AND state = 'asked'
-           RETURNING model AS "model!", user_id AS "user: UserId", prefix_break IS NOT NULL AS "breaks!: i64",
+           RETURNING model AS "model!", user_id AS "user: UserId", persona, prefix_break IS NOT NULL AS "breaks!: i64",
              (SELECT stand_in FROM sessions s WHERE s.id = session_id) AS "stand_in: String""#,
         end.state,
         end.input_tokens,
@@ -143,7 +146,8 @@ pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<Opti
         cost: end.cost.unwrap_or(0),
         prefix_breaks: ended.breaks,
     };
-    spend::add(tx, at, user, &ended.model, &spent).await?;
+    let payer = spend::Payer { user, persona: ended.persona.as_deref() };
+    spend::add(tx, (at, payer), &ended.model, &spent).await?;
     Ok(ended.stand_in)
 }
 
@@ -204,99 +208,4 @@ pub async fn prefix_breaks(tx: &mut Tx, since: i64, user: Option<UserId>) -> Res
     .fetch_all(&mut *tx)
     .await?;
     Ok(breaks)
-}
-
-/// What the calls of a person's run and of all agents that work for it cost, without what is only set aside, in nano-dollars.
-///
-/// # Errors
-/// When the database fails.
-pub async fn cost_of_run(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
-    let cost = sqlx::query_scalar!(
-        r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64" FROM model_calls
-           WHERE run_id IN (SELECT $1 UNION ALL SELECT id FROM runs WHERE root_run = $1)"#,
-        run
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    Ok(cost)
-}
-
-/// What is set aside for the open calls of a person's run and of all agents that work for it, in nano-dollars.
-///
-/// # Errors
-/// When the database fails.
-pub async fn reserved_by_run(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
-    let reserved = sqlx::query_scalar!(
-        r#"SELECT coalesce(sum(reserved), 0) AS "reserved!: i64" FROM model_calls
-           WHERE run_id IN (SELECT $1 UNION ALL SELECT id FROM runs WHERE root_run = $1) AND state = 'asked'"#,
-        run
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    Ok(reserved)
-}
-
-/// What the calls that were begun since a time cost, memory's and recordings' too, without what is only set aside, in nano-dollars.
-///
-/// # Errors
-/// When the database fails.
-pub async fn cost_since(tx: &mut Tx, since: i64) -> Result<i64, StoreError> {
-    let cost = sqlx::query_scalar!(
-        r#"SELECT (SELECT coalesce(sum(cost), 0) FROM model_calls WHERE asked_at >= $1)
-                + (SELECT coalesce(sum(cost), 0) FROM memory_calls WHERE asked_at >= $1)
-                + (SELECT coalesce(sum(cost), 0) FROM recordings WHERE asked_at >= $1) AS "cost!: i64""#,
-        since
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    Ok(cost)
-}
-
-/// What is set aside for the calls that are open, memory's and recordings' too, of one person or of all, in nano-dollars.
-///
-/// # Errors
-/// When the database fails.
-pub async fn reserved(tx: &mut Tx, user: Option<UserId>) -> Result<i64, StoreError> {
-    let reserved = sqlx::query_scalar!(
-        r#"SELECT (SELECT coalesce(sum(reserved), 0) FROM model_calls
-                   WHERE state = 'asked' AND ($1 IS NULL OR user_id = $1))
-                + (SELECT coalesce(sum(reserved), 0) FROM memory_calls
-                   WHERE state = 'asked' AND ($1 IS NULL OR user_id = $1))
-                + (SELECT coalesce(sum(reserved), 0) FROM recordings
-                   WHERE state = 'asked' AND ($1 IS NULL OR user_id = $1)) AS "reserved!: i64""#,
-        user
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    Ok(reserved)
-}
-
-/// The tokens that one person's calls since a time have read and written, without those that are open.
-///
-/// # Errors
-/// When the database fails.
-pub async fn tokens_since(tx: &mut Tx, user: UserId, since: i64) -> Result<i64, StoreError> {
-    let tokens = sqlx::query_scalar!(
-        r#"SELECT coalesce(sum(input_tokens + output_tokens), 0) AS "tokens!: i64" FROM model_calls
-           WHERE user_id = $1 AND asked_at >= $2"#,
-        user,
-        since
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    Ok(tokens)
-}
-
-/// The tokens that one person's open calls are expected to read.
-///
-/// # Errors
-/// When the database fails.
-pub async fn open_tokens(tx: &mut Tx, user: UserId) -> Result<i64, StoreError> {
-    let tokens = sqlx::query_scalar!(
-        r#"SELECT coalesce(sum(estimate), 0) AS "tokens!: i64" FROM model_calls WHERE state = 'asked' AND user_id = $1"#,
-        user
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    Ok(tokens)
 }

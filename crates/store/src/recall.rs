@@ -8,13 +8,15 @@ use serde::de::DeserializeOwned;
 
 use crate::Tx;
 use crate::error::StoreError;
-use hob_core::domain::ids::{MemoryId, SessionId};
+use hob_core::domain::ids::{MemoryId, SessionId, UserId};
 
 /// The most speakers that are told.
 const SPEAKERS_MAX: i64 = 200;
+/// What these last runs of a conversation were shown is not raised again unasked.
+const SHOWN_RUNS: i64 = 10;
 
 /// Reads a list that SQLite made.
-fn list<T: DeserializeOwned>(what: &'static str, json: &str) -> Result<Vec<T>, StoreError> {
+pub(crate) fn list<T: DeserializeOwned>(what: &'static str, json: &str) -> Result<Vec<T>, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Inconsistent {
         table: "memories",
         id: String::new(),
@@ -30,16 +32,15 @@ fn cut<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
 }
 
 /// What takes part in recall whatever the question is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Standing {
     /// About how many memories there are, whoever's.
     pub all: i64,
     /// Who speaks in the scopes.
     pub speakers: Vec<String>,
-    /// The pinned memories, those that matter most first.
-    pub pinned: Vec<i64>,
-    /// What matters most in each scope.
-    pub important: Vec<i64>,
+    /// What may be raised unasked in this turn: the pinned first, then what the speaker said that matters; of each those that
+    /// matter most first.
+    pub salient: Vec<Salient>,
     /// What stands in the stretch of the conversation that goes along anyway.
     pub window: Vec<i64>,
     /// The last of the conversation.
@@ -57,35 +58,79 @@ pub struct Stretch {
     pub through: i64,
 }
 
-/// What takes part in recall whatever the question is: at most `salient` pinned memories, as many that matter in each scope, and
-/// the `recent` last of the conversation.
+/// A memory that is pinned, or matters much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Salient {
+    /// The memory.
+    pub id: i64,
+    /// Whether it is pinned.
+    pub pinned: bool,
+    /// From 0 to 1.
+    pub importance: f64,
+}
+
+/// Somebody's turn in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The conversation.
+    pub session: SessionId,
+    /// Whose turn it is.
+    pub speaker: UserId,
+}
+
+/// When it is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// In whose turn; none: in nobody's, and nothing is raised unasked.
+    pub turn: Option<Turn>,
+    /// What goes along anyway.
+    pub stretch: Option<Stretch>,
+}
+
+/// What takes part in recall whatever the question is: at most `salient` pinned memories, as many of the speaker's own that matter
+/// in each scope, and the `recent` last of the conversation.
+///
+/// What stands in the stretch is not salient, nor is what one of the conversation's last runs was shown, nor what a guest said, but
+/// to that guest: nobody asked for it, and it would taint the run.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn standing(
     tx: &mut Tx,
     scopes: &str,
-    stretch: Option<Stretch>,
+    Moment { turn, stretch }: Moment,
     (salient, recent): (i64, i64),
 ) -> Result<Standing, StoreError> {
     let session = stretch.map(|of| of.session);
     let (from, through) = stretch.map(|of| (of.from, of.through)).unzip();
+    let (conversation, speaker) = turn.map(|turn| (turn.session, turn.speaker)).unzip();
     let row = sqlx::query!(
         r#"WITH RECURSIVE speakers (scope, name) AS (
              -- From one name to the next by the index, as there may be a million rows for each.
              SELECT s.value, (SELECT min(speaker) FROM memories WHERE scope = s.value) FROM json_each($1) s
              UNION ALL
              SELECT scope, (SELECT min(speaker) FROM memories WHERE scope = speakers.scope AND speaker > speakers.name)
-             FROM speakers WHERE name IS NOT NULL LIMIT $7)
+             FROM speakers WHERE name IS NOT NULL LIMIT $7),
+           shown (id) AS (
+             SELECT r.memory_id FROM (
+               SELECT id FROM runs INDEXED BY runs_over WHERE session_id = $8 AND state IN ('completed', 'cancelled', 'failed')
+               ORDER BY id DESC LIMIT $10) latest
+             CROSS JOIN recalled r ON r.run_id = latest.id WHERE r.memory_id IS NOT NULL)
            SELECT (SELECT coalesce(max(id), 0) FROM memories) AS "all!: i64",
              (SELECT json_group_array(DISTINCT name) FROM speakers WHERE name IS NOT NULL) AS "speakers!: String",
-             (SELECT json_group_array(id) FROM (
-                SELECT m.id FROM json_each($1) s CROSS JOIN memories m ON m.scope = s.value
-                WHERE m.pinned = 1 ORDER BY m.importance DESC, m.id DESC LIMIT $5)) AS "pinned!: String",
-             (SELECT json_group_array(i.value) FROM json_each($1) s, json_each((
-                SELECT json_group_array(id) FROM (
-                  SELECT id FROM memories WHERE scope = s.value AND importance >= 0.8
-                  ORDER BY importance DESC, id DESC LIMIT $5))) i) AS "important!: String",
+             (SELECT json_group_array(json_array(id, importance)) FROM (
+                SELECT m.id, m.importance FROM json_each($1) s CROSS JOIN memories m ON m.scope = s.value
+                WHERE m.pinned = 1 AND $9 IS NOT NULL AND (m.origin <> 'guest' OR m.user_id = $9)
+                  AND m.id NOT IN (SELECT id FROM shown) AND NOT EXISTS (
+                    SELECT 1 FROM messages g WHERE g.id = m.message_id AND g.session_id = $2 AND g.ordinal BETWEEN $3 AND $4)
+                ORDER BY m.importance DESC, m.id DESC LIMIT $5)) AS "pinned!: String",
+             (SELECT json_group_array(json(i.value)) FROM json_each($1) s, json_each((
+                SELECT json_group_array(json_array(id, importance)) FROM (
+                  SELECT m.id, m.importance FROM memories m
+                  WHERE m.scope = s.value AND m.importance >= 0.8 AND m.user_id = $9 AND m.pinned = 0
+                    AND m.id NOT IN (SELECT id FROM shown) AND NOT EXISTS (
+                      SELECT 1 FROM messages g WHERE g.id = m.message_id AND g.session_id = $2 AND g.ordinal BETWEEN $3 AND $4)
+                  ORDER BY m.importance DESC, m.id DESC LIMIT $5))) i) AS "important!: String",
              (SELECT json_group_array(m.id) FROM messages g CROSS JOIN memories m ON m.message_id = g.id
               WHERE g.session_id = $2 AND g.ordinal BETWEEN $3 AND $4) AS "window!: String",
              (SELECT json_group_array(id) FROM (
@@ -100,15 +145,22 @@ pub async fn standing(
         through,
         salient,
         recent,
-        SPEAKERS_MAX
+        SPEAKERS_MAX,
+        conversation,
+        speaker,
+        SHOWN_RUNS
     )
     .fetch_one(&mut *tx)
     .await?;
+    let salient = |pinned: bool, json: &str| -> Result<_, StoreError> {
+        let rows: Vec<(i64, f64)> = list("what is salient", json)?;
+        Ok(rows.into_iter().map(move |(id, importance)| Salient { id, pinned, importance }))
+    };
+    let salient = [salient(true, &row.pinned)?, salient(false, &row.important)?];
     Ok(Standing {
         all: row.all,
         speakers: list("speakers", &row.speakers)?,
-        pinned: list("pinned", &row.pinned)?,
-        important: list("important", &row.important)?,
+        salient: salient.into_iter().flatten().collect(),
         window: list("window", &row.window)?,
         recent: list("recent", &row.recent)?,
     })

@@ -4,18 +4,20 @@ use serde::Serialize;
 
 use crate::Tx;
 use crate::error::StoreError;
-use hob_core::domain::ids::{FactId, MemoryId, RunId};
+use hob_core::domain::ids::{FactId, MemoryId, MessageId, RunId};
 use hob_core::domain::memory::Leg;
 
-/// A memory or a fact that was put before a run's model.
+/// A memory, a fact or an answer of Hob's that was put before a run's model.
 #[derive(Debug, Clone, Serialize)]
 pub struct NewRecalled {
     /// Its place in the context, from 1.
     pub place: i64,
-    /// The memory; none: it is a fact.
+    /// The memory, if it is one.
     pub memory: Option<MemoryId>,
     /// The fact.
     pub fact: Option<FactId>,
+    /// The answer of Hob's.
+    pub answer: Option<MessageId>,
     /// What brought it up.
     pub leg: Leg,
     /// How well it fits, in thousandths.
@@ -34,9 +36,10 @@ pub async fn add_all(tx: &mut Tx, run: RunId, all: &[NewRecalled]) -> Result<(),
     }
     let rows = serde_json::to_string(all).map_err(|error| StoreError::Database(error.to_string()))?;
     sqlx::query!(
-        "INSERT INTO recalled (run_id, place, memory_id, fact_id, leg, score, parts)
+        "INSERT INTO recalled (run_id, place, memory_id, fact_id, message_id, leg, score, parts)
          SELECT $1, r.value ->> 'place', (SELECT id FROM memories WHERE id = r.value ->> 'memory'),
-                (SELECT id FROM facts WHERE id = r.value ->> 'fact'), r.value ->> 'leg', r.value ->> 'score',
+                (SELECT id FROM facts WHERE id = r.value ->> 'fact'),
+                (SELECT id FROM messages WHERE id = r.value ->> 'answer' AND scope IS NOT NULL), r.value ->> 'leg', r.value ->> 'score',
                 r.value ->> 'parts'
          FROM json_each($2) r",
         run,

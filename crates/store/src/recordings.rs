@@ -34,6 +34,10 @@ pub struct Words {
     pub seconds: Option<i64>,
     /// What it cost, in nano-dollars; none: nobody knows.
     pub cost: Option<i64>,
+    /// The tokens that the recording was.
+    pub input_tokens: i64,
+    /// The tokens that the words are.
+    pub output_tokens: i64,
 }
 
 /// What was heard in a recording by a process that did not come to take its message in.
@@ -45,7 +49,7 @@ pub async fn find(tx: &mut Tx, which: &Which) -> Result<Option<Words>, StoreErro
     let channel = channel.as_str();
     let found = sqlx::query_as!(
         Words,
-        r#"SELECT words AS "words!: String", seconds, cost FROM recordings
+        r#"SELECT words AS "words!: String", seconds, cost, input_tokens, output_tokens FROM recordings
            WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4 AND place = $5 AND words IS NOT NULL
            ORDER BY id DESC LIMIT 1"#,
         channel,
@@ -62,12 +66,16 @@ pub async fn find(tx: &mut Tx, which: &Which) -> Result<Option<Words>, StoreErro
 /// A call about to be made.
 #[derive(Debug, Clone, Copy)]
 pub struct NewCall<'a> {
-    /// Who spoke, where that is known.
-    pub user: Option<UserId>,
+    /// Who spoke.
+    pub user: UserId,
+    /// To which persona; none: to nobody in particular.
+    pub persona: Option<&'a str>,
     /// Who is asked.
     pub model: &'a str,
     /// What is set aside, in nano-dollars.
     pub reserved: i64,
+    /// The tokens that the recording is expected to be.
+    pub estimate: i64,
     /// When.
     pub at: Timestamp,
 }
@@ -95,8 +103,8 @@ pub async fn ask(tx: &mut Tx, which: &Which, call: NewCall<'_>) -> Result<i64, S
         end(tx, lost, &End::Lost, call.at).await?;
     }
     let id = sqlx::query_scalar!(
-        r#"INSERT INTO recordings (channel, account, chat, external_id, place, user_id, model, state, reserved, asked_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, 'asked', $8, $9) RETURNING id AS "id!""#,
+        r#"INSERT INTO recordings (channel, account, chat, external_id, place, user_id, model, state, reserved, asked_at, persona, input_tokens)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, 'asked', $8, $9, $10, $11) RETURNING id AS "id!""#,
         channel,
         account,
         chat,
@@ -105,7 +113,9 @@ pub async fn ask(tx: &mut Tx, which: &Which, call: NewCall<'_>) -> Result<i64, S
         call.user,
         call.model,
         call.reserved,
-        at
+        at,
+        call.persona,
+        call.estimate
     )
     .fetch_one(&mut *tx)
     .await?;
@@ -135,64 +145,52 @@ pub async fn end(tx: &mut Tx, call: i64, end: &End, at: Timestamp) -> Result<(),
     };
     let (at, text) = (millis(at), words.map(|words| words.words.as_str()));
     let (seconds, cost) = (words.and_then(|words| words.seconds), words.and_then(|words| words.cost));
+    let (input, output) = words.map_or((0, 0), |words| (words.input_tokens, words.output_tokens));
+    // Of one that is lost, what was expected stands in.
     let ended = sqlx::query!(
         r#"UPDATE recordings SET state = $2, words = $3, seconds = $4, ended_at = $6,
-               cost = CASE WHEN $2 = 'lost' THEN reserved ELSE $5 END
-           WHERE id = $1 AND state = 'asked' RETURNING user_id AS "user: UserId", model AS "model!", cost AS "cost: i64""#,
+               cost = CASE WHEN $2 = 'lost' THEN reserved ELSE $5 END,
+               input_tokens = CASE WHEN $2 = 'lost' THEN input_tokens ELSE $7 END, output_tokens = $8
+           WHERE id = $1 AND state = 'asked'
+           RETURNING user_id AS "user: UserId", persona, model AS "model!", cost AS "cost: i64", input_tokens, output_tokens"#,
         call,
         state,
         text,
         seconds,
         cost,
-        at
+        at,
+        input,
+        output
     )
     .fetch_optional(&mut *tx)
     .await?;
-    match ended.and_then(|ended| Some((ended.user?, ended.model, ended.cost))) {
-        Some((user, model, cost)) if state != "failed" => bill(tx, at, user, (&model, cost)).await,
-        _ => Ok(()),
-    }
+    let Some(ended) = ended.filter(|_| state != "failed") else { return Ok(()) };
+    let Some(user) = ended.user else { return Ok(()) };
+    let spent = Spent {
+        calls: 1,
+        unpriced: i64::from(ended.cost.is_none()),
+        input_tokens: ended.input_tokens,
+        output_tokens: ended.output_tokens,
+        cost: ended.cost.unwrap_or(0),
+        ..Spent::default()
+    };
+    let payer = spend::Payer { user, persona: ended.persona.as_deref() };
+    spend::add(tx, (at, payer), &ended.model, &spent).await
 }
 
-async fn bill(tx: &mut Tx, at: i64, user: UserId, (model, cost): (&str, Option<i64>)) -> Result<(), StoreError> {
-    let spent = Spent { calls: 1, unpriced: i64::from(cost.is_none()), cost: cost.unwrap_or(0), ..Spent::default() };
-    spend::add(tx, at, user, model, &spent).await
-}
-
-/// A message is taken in, and its words are on record there. Of somebody whom nobody knew until now, the bill is theirs.
+/// A message is taken in, and its words are on record there.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn settle(
-    tx: &mut Tx,
-    (conversation, external_id): (&Conversation, &str),
-    user: UserId,
-    at: Timestamp,
-) -> Result<(), StoreError> {
+pub async fn settle(tx: &mut Tx, (conversation, external_id): (&Conversation, &str)) -> Result<(), StoreError> {
     let Conversation { channel, account, chat, .. } = conversation;
     let channel = channel.as_str();
-    let unbilled = sqlx::query!(
-        r#"SELECT model, cost AS "cost: i64" FROM recordings
-           WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4 AND user_id IS NULL
-             AND state IN ('answered', 'lost')"#,
+    sqlx::query!(
+        "UPDATE recordings SET words = NULL WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4",
         channel,
         account,
         chat,
         external_id
-    )
-    .fetch_all(&mut *tx)
-    .await?;
-    for row in unbilled {
-        bill(tx, millis(at), user, (&row.model, row.cost)).await?;
-    }
-    sqlx::query!(
-        "UPDATE recordings SET words = NULL, user_id = coalesce(user_id, $5)
-         WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4",
-        channel,
-        account,
-        chat,
-        external_id,
-        user
     )
     .execute(&mut *tx)
     .await?;

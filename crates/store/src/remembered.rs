@@ -1,6 +1,7 @@
 //! What is remembered, as people look at it: one by one, newest first, in numbers; and taking it away.
 
 use crate::Tx;
+use crate::answers;
 use crate::error::StoreError;
 use hob_core::domain::ids::{EpisodeId, FactId, MemoryId, MessageId, PersonId, SessionId, UserId};
 use hob_core::domain::memory::Scope;
@@ -289,7 +290,7 @@ pub async fn condemn(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
     )
     .execute(&mut *tx)
     .await?;
-    Ok(())
+    answers::forget(tx, scope).await
 }
 
 /// The scopes of which everything is still being forgotten.

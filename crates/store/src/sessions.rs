@@ -23,6 +23,8 @@ pub struct Session {
     pub model: Option<String>,
     /// The persona chosen by `/persona`; none: as configured.
     pub persona: Option<String>,
+    /// The server or workspace that it is on, as far as the platform told.
+    pub server: Option<String>,
     /// The context begins after this ordinal.
     pub context_from: i64,
     /// The newest message's ordinal.
@@ -41,7 +43,7 @@ pub async fn ensure(tx: &mut Tx, key: &str, channel: ChannelKind, now: Timestamp
     let session = sqlx::query_as!(
         Session,
         r#"INSERT INTO sessions (key, channel, created_at) VALUES ($1, $2, $3)
-           RETURNING id AS "id!: SessionId", key, channel, queue_mode, model, persona, context_from, last_ordinal"#,
+           RETURNING id AS "id!: SessionId", key, channel, queue_mode, model, persona, server, context_from, last_ordinal"#,
         key,
         channel,
         now
@@ -73,7 +75,7 @@ pub async fn rename(tx: &mut Tx, key: &str, new: &str) -> Result<bool, StoreErro
 pub async fn find_by_key(tx: &mut Tx, key: &str) -> Result<Option<Session>, StoreError> {
     let session = sqlx::query_as!(
         Session,
-        r#"SELECT id AS "id!: SessionId", key, channel, queue_mode, model, persona, context_from, last_ordinal
+        r#"SELECT id AS "id!: SessionId", key, channel, queue_mode, model, persona, server, context_from, last_ordinal
            FROM sessions WHERE key = $1"#,
         key
     )
@@ -89,7 +91,7 @@ pub async fn find_by_key(tx: &mut Tx, key: &str) -> Result<Option<Session>, Stor
 pub async fn lookup(tx: &mut Tx, id: SessionId) -> Result<Option<Session>, StoreError> {
     let session = sqlx::query_as!(
         Session,
-        r#"SELECT id AS "id!: SessionId", key, channel, queue_mode, model, persona, context_from, last_ordinal
+        r#"SELECT id AS "id!: SessionId", key, channel, queue_mode, model, persona, server, context_from, last_ordinal
            FROM sessions WHERE id = $1"#,
         id
     )
@@ -113,6 +115,15 @@ pub async fn set_model(tx: &mut Tx, id: SessionId, model: Option<&str>) -> Resul
 /// When the database fails.
 pub async fn set_persona(tx: &mut Tx, id: SessionId, persona: Option<&str>) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET persona = $1 WHERE id = $2", persona, id).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// Notes the server or workspace that a session is on.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_server(tx: &mut Tx, id: SessionId, server: &str) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE sessions SET server = $1 WHERE id = $2", server, id).execute(&mut *tx).await?;
     Ok(())
 }
 

@@ -101,7 +101,7 @@ pub(super) async fn before_migration(connection: &mut SqliteConnection, database
     fs::rename(&part, &path).map_err(write)?;
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(write)?;
     tracing::info!(path = %path.display(), schema, known, "store.snapshot: the database is copied before it is brought up to date");
-    thin_out(&folder).map_err(write)
+    thin_out(&folder, &path).map_err(write)
 }
 
 /// So much is left beside the copy: the migration itself writes as well.
@@ -114,19 +114,19 @@ fn objection(bytes: u64, free: u64) -> Option<String> {
     (free < needed).then(|| format!("{} MB are needed there and {} are free", megabytes(needed), free >> 20))
 }
 
-/// The oldest copies go.
-fn thin_out(folder: &Path) -> std::io::Result<()> {
+/// The oldest copies go, but never the one just made: after a way back it may be older than the others.
+fn thin_out(folder: &Path, made: &Path) -> std::io::Result<()> {
     let mut copies: Vec<(i64, PathBuf)> = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let schema = name.strip_prefix("hob-schema-").and_then(|rest| rest.strip_suffix(".db"));
-        if let Some(schema) = schema.and_then(|schema| schema.parse().ok()) {
+        if let Some(schema) = schema.and_then(|schema| schema.parse().ok()).filter(|_| path != made) {
             copies.push((schema, path));
         }
     }
     copies.sort_unstable();
-    let surplus = copies.len().saturating_sub(KEPT);
+    let surplus = (copies.len() + 1).saturating_sub(KEPT);
     copies.iter().take(surplus).try_for_each(|(_, path)| fs::remove_file(path))
 }
 

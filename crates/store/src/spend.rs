@@ -1,4 +1,4 @@
-//! What was spent, summed up by quarter of an hour, person and model.
+//! What was spent, summed up by quarter of an hour, person, model and persona.
 
 use crate::Tx;
 use crate::error::StoreError;
@@ -30,17 +30,32 @@ pub struct Spent {
     pub prefix_breaks: i64,
 }
 
+/// The quarter that a moment is in.
+pub(crate) fn quarter(at: i64) -> i64 {
+    at.div_euclid(QUARTER_MS)
+}
+
+/// Whose bill it is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Payer<'a> {
+    /// The person.
+    pub user: UserId,
+    /// The persona; none: nobody in particular.
+    pub persona: Option<&'a str>,
+}
+
 /// Adds to the sums of the quarter that `at` is in.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn add(tx: &mut Tx, at: i64, user: UserId, model: &str, spent: &Spent) -> Result<(), StoreError> {
-    let quarter = at.div_euclid(QUARTER_MS);
+pub async fn add(tx: &mut Tx, (at, payer): (i64, Payer<'_>), model: &str, spent: &Spent) -> Result<(), StoreError> {
+    let quarter = quarter(at);
+    let (user, persona) = (payer.user, payer.persona.unwrap_or_default());
     sqlx::query!(
         "INSERT INTO spend (quarter, user_id, model, calls, unpriced, input_tokens, output_tokens, cached_tokens,
-                            cache_write_tokens, reasoning_tokens, cost, prefix_breaks)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-         ON CONFLICT (quarter, user_id, model) DO UPDATE SET
+                            cache_write_tokens, reasoning_tokens, cost, prefix_breaks, persona)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+         ON CONFLICT (quarter, user_id, model, persona) DO UPDATE SET
              calls = calls + excluded.calls, unpriced = unpriced + excluded.unpriced,
              input_tokens = input_tokens + excluded.input_tokens,
              output_tokens = output_tokens + excluded.output_tokens,
@@ -59,7 +74,8 @@ pub async fn add(tx: &mut Tx, at: i64, user: UserId, model: &str, spent: &Spent)
         spent.cache_write_tokens,
         spent.reasoning_tokens,
         spent.cost,
-        spent.prefix_breaks
+        spent.prefix_breaks,
+        persona
     )
     .execute(&mut *tx)
     .await?;
@@ -71,7 +87,7 @@ pub async fn add(tx: &mut Tx, at: i64, user: UserId, model: &str, spent: &Spent)
 /// # Errors
 /// When the database fails.
 pub async fn since(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Spent, StoreError> {
-    let quarter = since.div_euclid(QUARTER_MS);
+    let quarter = quarter(since);
     let spent = sqlx::query_as!(
         Spent,
         r#"SELECT coalesce(sum(calls), 0) AS "calls!: i64", coalesce(sum(unpriced), 0) AS "unpriced!: i64",
@@ -108,7 +124,7 @@ pub struct Line {
 /// # Errors
 /// When the database fails.
 pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Vec<Line>, StoreError> {
-    let quarter = since.div_euclid(QUARTER_MS);
+    let quarter = quarter(since);
     let lines = sqlx::query_as!(
         Line,
         r#"SELECT model AS "name!", sum(calls) AS "calls!: i64",
@@ -128,7 +144,7 @@ pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<V
 /// # Errors
 /// When the database fails.
 pub async fn by_user(tx: &mut Tx, since: i64) -> Result<Vec<Line>, StoreError> {
-    let quarter = since.div_euclid(QUARTER_MS);
+    let quarter = quarter(since);
     let lines = sqlx::query_as!(
         Line,
         r#"SELECT u.name AS "name!", sum(s.calls) AS "calls!: i64",
@@ -187,10 +203,8 @@ pub struct Share {
 /// # Errors
 /// When the database fails.
 pub async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<Share>, StoreError> {
-    let quarters: Vec<[i64; 2]> = moments
-        .windows(2)
-        .filter_map(|pair| Some([pair.first()?.div_euclid(QUARTER_MS), pair.get(1)?.div_euclid(QUARTER_MS)]))
-        .collect();
+    let quarters: Vec<[i64; 2]> =
+        moments.windows(2).filter_map(|pair| Some([quarter(*pair.first()?), quarter(*pair.get(1)?)])).collect();
     let stretches = serde_json::to_string(&quarters).map_err(|error| StoreError::Database(error.to_string()))?;
     let shares =
         match by {

@@ -2,7 +2,7 @@
 
 use crate::Tx;
 use crate::error::StoreError;
-use hob_core::domain::ids::{FactId, MemoryId, RunId, SessionId};
+use hob_core::domain::ids::{FactId, MemoryId, MessageId, RunId, SessionId};
 use hob_core::domain::memory::Leg;
 
 /// The run in which something was last said in a conversation by Hob.
@@ -23,10 +23,12 @@ pub async fn last_answer(tx: &mut Tx, session: SessionId) -> Result<Option<RunId
 /// Something that was recalled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recalled {
-    /// A memory; none: it is a fact, or was forgotten since.
+    /// A memory, if it is one and was not forgotten since.
     pub memory: Option<MemoryId>,
     /// A fact.
     pub fact: Option<FactId>,
+    /// An answer of Hob's.
+    pub answer: Option<MessageId>,
     /// What brought it up.
     pub leg: Leg,
     /// How well it fitted, in thousandths.
@@ -42,7 +44,8 @@ pub struct Recalled {
 pub async fn recalled(tx: &mut Tx, run: RunId) -> Result<Vec<Recalled>, StoreError> {
     let recalled = sqlx::query_as!(
         Recalled,
-        r#"SELECT memory_id AS "memory: MemoryId", fact_id AS "fact: FactId", leg AS "leg!: Leg", score, parts
+        r#"SELECT memory_id AS "memory: MemoryId", fact_id AS "fact: FactId", message_id AS "answer: MessageId",
+                  leg AS "leg!: Leg", score, parts
            FROM recalled WHERE run_id = $1 ORDER BY place"#,
         run
     )

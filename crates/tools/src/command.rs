@@ -15,6 +15,7 @@ use hob_config::tools::{SESSION_ID, UNTRUSTED_SOURCE, is_injected, placeholder};
 use hob_core::domain::origin::{Origin, Source};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::ToolFacts;
+use hob_core::policy::plan::Content;
 use hob_model::provider::ToolSchema;
 
 /// The exit code by which a command says that its failure may pass (`EX_TEMPFAIL` of sysexits.h).
@@ -130,6 +131,10 @@ fn untrusted(invocation: &Invocation) -> String {
 impl Tool for CommandTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn content(&self) -> Content {
+        Content::ByName
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

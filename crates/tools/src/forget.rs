@@ -58,7 +58,7 @@ impl ForgetTool {
         let matching = MatchingFacts { scopes: scopes.clone(), query: query.clone(), limit: LIMIT, now };
         let facts = self.memory.store.read(matching).await?;
         let limits = RecallLimits { fragments: LIMIT, tokens: TOKENS, ..self.memory.limits };
-        let said = self.memory.recall(&Question { text: query, scopes, window: None, limits, now }).await?;
+        let said = self.memory.recall(&Question { text: query, scopes, turn: None, window: None, limits, now }).await?;
         let show = |item: Item, text: &str, at: Timestamp| {
             format!("- {item}: {} ({})", line(text, SHOWN_MAX), day(at, &self.memory.zone))
         };

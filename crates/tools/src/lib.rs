@@ -22,6 +22,7 @@ pub mod manage_people;
 pub mod mcp;
 pub mod messages;
 pub mod net;
+pub mod plan;
 mod process;
 pub mod read_result;
 pub mod recall;
@@ -65,6 +66,7 @@ use hob_core::domain::outgoing::{Delivery, Destination};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tools::{Assessment, ToolFacts};
 use hob_core::policy::memory::Place;
+use hob_core::policy::plan::Content;
 use hob_model::provider::ToolSchema;
 use hob_store::error::StoreError;
 
@@ -271,6 +273,8 @@ pub enum Outcome {
 pub enum Request {
     /// To read or change the run's journal (row B12).
     Notebook(NotebookChange),
+    /// That what the call names is planned (row N16).
+    Plan,
     /// A larger budget of iterations (row A6).
     MoreIterations {
         /// Why.
@@ -337,6 +341,16 @@ pub type Heard<'a> = dyn Fn(&Said<'_>) -> bool + Send + Sync + 'a;
 pub trait Tool: Send + Sync {
     /// What is known of it.
     fn spec(&self) -> &ToolSpec;
+
+    /// Which of its arguments only say something; all others steer it (row N16).
+    fn content(&self) -> Content {
+        Content::None
+    }
+
+    /// What its settings name that a call may be steered by, such as those whom it may write to (row N16).
+    fn settled(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// What is to be known of a call before it is made. Its arguments fit the schema; nothing may be changed or sent for it.
     /// `heard` tells whether somebody has told the run an address or a word up to now.

@@ -89,7 +89,12 @@ impl RecallTool {
         let mut found = Found {
             facts: Vec::new(),
             people: Vec::new(),
-            said: Recollection { fragments: Vec::new(), means: Means::WordsAndMeaning },
+            said: Recollection {
+                fragments: Vec::new(),
+                salient: Vec::new(),
+                answers: Vec::new(),
+                means: Means::WordsAndMeaning,
+            },
         };
         if what != What::Messages {
             let who = Who::SpokenOf(query.clone());
@@ -108,7 +113,7 @@ impl RecallTool {
         }
         if what != What::Facts {
             let limits = RecallLimits { fragments: LIMIT + 1, tokens: TOKENS, ..self.memory.limits };
-            let question = Question { text: query, scopes, window: None, limits, now };
+            let question = Question { text: query, scopes, turn: None, window: None, limits, now };
             found.said = self.memory.recall(&question).await?;
             // The message that made the model look has the words as well, and tells it nothing.
             let asking = self.memory.store.read(SaidIn { run: invocation.run }).await?;

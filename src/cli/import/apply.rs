@@ -10,6 +10,7 @@ use crate::cli::import::edits::{Standing, Step};
 use crate::cli::import::plan::{ImportPlan, SkillFolder};
 use crate::cli::init::save::Draft;
 use crate::cli::memory::person_named;
+use crate::cli::progress::Progress;
 use crate::daemon::DATABASE;
 use hob_config::change::Edit;
 use hob_config::data_dir::data_dir;
@@ -118,9 +119,11 @@ pub(super) async fn apply(
         Reader::open(&database).await?;
     }
     let store = Store::open(&database, Pace::Threaded).await?;
-    let skilled = skills(&store, draft, &plan.skills).await;
+    let progress = Progress::begin("Importing");
+    let skilled = skills(&store, draft, (&plan.skills, &progress)).await;
     store.close().await;
     let (installed, refused) = skilled?;
+    progress.says(format!("Importing {} memories", known.new_memories(plan)));
     let remembered = remember(&database, plan, known, whose).await?;
     let mut edits = Vec::new();
     for step in steps.iter().filter(|step| step.standing == Standing::New) {
@@ -149,23 +152,25 @@ pub(super) async fn apply(
 async fn skills(
     store: &Store,
     draft: &Draft,
-    folders: &[SkillFolder],
+    (folders, progress): (&[SkillFolder], &Progress),
 ) -> anyhow::Result<(usize, Vec<(String, String)>)> {
     let places = Places::of(&draft.data_dir()?, draft.config.skills.dirs.clone());
     let library = Library::open(store.clone(), places, Redactor::default(), Arc::default());
     let (mut installed, mut refused) = (0, Vec::new());
     for folder in folders {
         let shelf = Shelf::load(library.places());
+        let from = folder.path.display().to_string();
         if shelf.skills.contains_key(&folder.name) {
+            installed += usize::from(library.record_missing(&folder.name, &from, SystemClock.now()).await?);
             continue;
         }
+        progress.says(format!("Importing the skill {}", folder.name));
         let done = Bundle::of_folder(&folder.path)
             .map_err(anyhow::Error::from)
             .and_then(|bundle| Ok(install::install(&bundle, &library.places().installed, &shelf)?));
         match done {
             Ok(found) => {
                 library.reload();
-                let from = folder.path.display().to_string();
                 library.record(&found.skill.name, Said::Installed(from), SystemClock.now()).await?;
                 installed += 1;
             }

@@ -18,8 +18,18 @@ pub(super) trait Asker {
     /// Says something; each of its lines is a paragraph.
     fn tell(&mut self, text: &str);
 
+    /// Shows something as it is, whatever the width: a picture made of characters.
+    fn show(&mut self, picture: &str) {
+        self.tell(picture);
+    }
+
     /// Asks for a line, which comes without blanks around it.
     fn line(&mut self, prompt: &str) -> Result<String, Halt>;
+
+    /// Asks for the number of one of these options, beginning with 1; nothing is said for the usual one.
+    fn number(&mut self, prompt: &str, _options: &[String], _usual: usize) -> Result<String, Halt> {
+        self.line(prompt)
+    }
 
     /// Asks for something that nobody may see, not even while it is typed.
     fn secret(&mut self, prompt: &str) -> Result<Secret, Halt>;
@@ -30,7 +40,7 @@ pub(super) fn choose(asker: &mut dyn Asker, question: &str, options: &[String], 
     asker.tell(&format!("\n{question}"));
     asker.tell(&numbered(options));
     loop {
-        let said = asker.line(&format!("Number [{}]: ", usual + 1))?;
+        let said = asker.number(&format!("Number [{}]: ", usual + 1), options, usual)?;
         if said.is_empty() {
             return Ok(usual);
         }

@@ -8,7 +8,7 @@ use crate::cli::init::guides::{GUIDES, Guide};
 use crate::cli::init::kinds::Kind;
 use crate::cli::init::save::{Draft, Progress};
 use crate::cli::init::world::Service;
-use crate::cli::init::{channels, model};
+use crate::cli::init::{channels, model, phone};
 use hob_config::change::Edit;
 use hob_core::domain::inbound::ChannelKind;
 
@@ -24,6 +24,8 @@ pub(super) enum Step {
     Turn,
     /// A channel.
     Channel(&'static Guide),
+    /// The page, on a phone.
+    Phone,
     /// How Hob is started.
     Service,
 }
@@ -43,7 +45,7 @@ impl Step {
     /// All of them, in order.
     pub(super) fn all() -> Vec<Self> {
         let channels = GUIDES.iter().map(Self::Channel);
-        [Self::Model, Self::Turn].into_iter().chain(channels).chain([Self::Service]).collect()
+        [Self::Model, Self::Turn].into_iter().chain(channels).chain([Self::Phone, Self::Service]).collect()
     }
 
     /// For people.
@@ -52,6 +54,7 @@ impl Step {
             Self::Model => "Model",
             Self::Turn => "A real question",
             Self::Channel(guide) => guide.title,
+            Self::Phone => "The page on your phone",
             Self::Service => "Start at boot",
         }
     }
@@ -77,6 +80,11 @@ impl Step {
                     (false, _) => State::Open("not set up"),
                 }
             }
+            Self::Phone => match phone::address(&draft.config) {
+                Some(address) => State::Done(format!("at {address}")),
+                None if is_skipped(phone::STEP) => State::Skipped,
+                None => State::Open("from this machine alone"),
+            },
             Self::Service => match progress.service.as_deref() {
                 Some("none") => State::Skipped,
                 Some(service) => State::Done(format!("as a {service} service")),
@@ -108,7 +116,9 @@ pub(super) fn overview(states: &[(Step, State)]) -> String {
 
 /// Leads through the open steps; where something is set already, the person says what to do.
 pub(super) fn lead(desk: &mut Desk<'_>, is_new: bool) -> Result<(), Halt> {
-    desk.tell("Ctrl-C leaves at any time; what is done is kept, and `hob init` goes on from there.");
+    desk.tell(
+        "Choose with the arrow keys or by number. Ctrl-C leaves at any time; what is done is kept, and `hob init` goes on from there.",
+    );
     let mut asks = !is_new;
     let mut behind = 0;
     loop {
@@ -132,8 +142,27 @@ pub(super) fn lead(desk: &mut Desk<'_>, is_new: bool) -> Result<(), Halt> {
         }
     }
     keep_copies(desk)?;
+    open_page(desk)?;
     let closing = closing(desk)?;
     desk.tell(&closing);
+    Ok(())
+}
+
+/// The link to the page, where Hob was started and a phone can reach it.
+fn open_page(desk: &mut Desk<'_>) -> Result<(), Halt> {
+    let is_started = matches!(desk.progress.service.as_deref(), Some("user" | "system"));
+    if !is_started || phone::address(&desk.draft.config).is_none() {
+        return Ok(());
+    }
+    match desk.world.page(&desk.draft.clone())? {
+        Some(link) => {
+            desk.tell("\nThe page, for your phone's camera:");
+            desk.asker.show(&link);
+        }
+        None => {
+            desk.tell("\nHob does not serve its page yet: `hob web` shows the link once it does, the log says why not.")
+        }
+    }
     Ok(())
 }
 
@@ -180,6 +209,7 @@ fn take(desk: &mut Desk<'_>, step: Step) -> Result<(), Halt> {
         Step::Model => model::choose(desk),
         Step::Turn => model::prove(desk),
         Step::Channel(guide) => channels::set_up(desk, guide),
+        Step::Phone => phone::set_up(desk),
         Step::Service => service(desk),
     }
 }
@@ -196,7 +226,7 @@ fn states(desk: &mut Desk<'_>) -> Result<Vec<(Step, State)>, Halt> {
 
 /// How Hob is started from now on.
 fn service(desk: &mut Desk<'_>) -> Result<(), Halt> {
-    if !desk.draft.config.has_channel() {
+    if !desk.draft.config.has_channel() && phone::address(&desk.draft.config).is_none() {
         desk.tell("\nWithout a channel there is nothing to start at boot: `hob chat` starts what it needs.");
         desk.progress.service = Some(Service::None.as_str().to_owned());
         return desk.keep_progress();
@@ -229,19 +259,44 @@ pub(super) fn keep_copies(desk: &mut Desk<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// What was set up, and what to do next: three lines.
+/// What was set up, what is still off, and what to do next: a line each.
 pub(super) fn closing(desk: &mut Desk<'_>) -> Result<String, Halt> {
     let states = states(desk)?;
     let done = |(step, state): &(Step, State)| matches!(state, State::Done(_)).then(|| step.title().to_lowercase());
     let done: Vec<String> = states.iter().filter_map(done).collect();
     let set = if done.is_empty() { "Nothing is set up yet".to_owned() } else { format!("Set up: {}", done.join(", ")) };
-    let talk = match (desk.draft.config.has_channel(), desk.progress.service.as_deref()) {
-        (true, Some("user" | "system")) => "Hob runs: write to it. `hob chat` is for the terminal, with Hob stopped.",
-        (true, _) => "Start Hob: `hob run`, and write to it. Or talk with it here: `hob chat`.",
+    let is_reached = desk.draft.config.has_channel() || phone::address(&desk.draft.config).is_some();
+    let talk = match (is_reached, desk.progress.service.as_deref()) {
+        (true, Some("user" | "system")) => "Hob runs: write to it. `hob chat` talks with it here.",
+        (true, _) => {
+            "Start Hob: `hob run`, and write to it (`hob web` shows the page's link). Or talk with it here: `hob chat`."
+        }
         (false, _) => "Talk with Hob: `hob chat`.",
     };
     Ok(format!(
-        "\n{set}. The config: {}.\n{talk}\nFor more: `hob init` again, /help in the chat, `hob config example` for every key.",
-        desk.draft.path.display()
+        "\n{set}. The config: {}.\n{}\n{talk}\nFor more: `hob init` again, /help in the chat, `hob config example` for every key.",
+        desk.draft.path.display(),
+        still_off(&desk.draft, &states)
     ))
+}
+
+/// What is off unless it is asked for and the steps do not speak of; docs/off.md has all of it.
+const OFF: [(&str, &str); 5] = [
+    ("caps on money", "budget"),
+    ("voice messages in words", "transcription"),
+    ("tasks at set times", "schedule"),
+    ("looking by itself what is to do", "heartbeat"),
+    ("MCP servers", "mcp"),
+];
+
+fn still_off(draft: &Draft, states: &[(Step, State)]) -> String {
+    let is_off = |(_, state): &&(Step, State)| !matches!(state, State::Done(_));
+    let steps = states.iter().filter(is_off).map(|(step, _)| step.title());
+    let rest = OFF.iter().filter(|(_, section)| !draft.has(section)).map(|(told, _)| *told);
+    let off: Vec<&str> = steps.chain(rest).collect();
+    if off.is_empty() {
+        "All of it is on.".to_owned()
+    } else {
+        format!("Still off: {} (`hob help off`).", off.join(", "))
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Cursor, Write};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,9 +15,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::chat::AtRest;
 use crate::cli::init::asker::Halt;
+use crate::cli::init::phone::is_of_a_home;
 use crate::cli::init::save::Draft;
 use crate::cli::init::world::{Heard, Service, Trouble, Turn, World};
-use crate::cli::service;
+use crate::cli::{service, web};
 use crate::daemon::error::StartError;
 use crate::daemon::models::{OLLAMA, Sources, offered};
 use crate::daemon::upkeep::disk::SystemSpace;
@@ -48,9 +50,11 @@ use hob_model::learned::Forget;
 use hob_model::provider::Offered;
 use hob_model::table::Table;
 use hob_router::pairing::desk::{Offer, Show};
+use hob_store::beside::Beside;
 use hob_store::error::StoreError;
 use hob_store::reader::Reader;
 use hob_store::{Statement, Tx, outbox, recorded};
+use hob_web::door::PageRole;
 
 /// A question that cannot be answered without a tool, in words that the built-in model knows too.
 const QUESTION: &str = "What time is it?";
@@ -64,6 +68,10 @@ const SETTLED: Duration = Duration::from_secs(2);
 const HEAR_MAX: Duration = Duration::from_secs(15 * 60);
 /// How long the answer to them may take.
 const ANSWER_MAX: Duration = Duration::from_secs(180);
+/// How long a service may take until it serves the page.
+const START_MAX: Duration = Duration::from_secs(20);
+/// An address that is nobody's (RFC 5737), somewhere outside.
+const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// How often it is looked.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -252,6 +260,36 @@ impl World for Machine {
         });
         let owners = members.into_iter().filter(|member| member.role == Role::Owner);
         Ok(owners.filter_map(|member| member.channel.parse().ok()).collect())
+    }
+
+    fn home_address(&self) -> Option<IpAddr> {
+        // Nothing is sent: it is asked which of this machine's addresses the way out begins at.
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+        socket.connect((ELSEWHERE, 9)).ok()?;
+        socket.local_addr().ok().map(|at| at.ip()).filter(|ip| is_of_a_home(*ip))
+    }
+
+    fn page(&mut self, draft: &Draft) -> Result<Option<String>, Halt> {
+        let directory = draft.data_dir()?;
+        let started = self.work(async {
+            let tried = async {
+                loop {
+                    match web::page(&directory) {
+                        Ok(page) => return page,
+                        Err(_not_yet) => tokio::time::sleep(LOOK_EVERY).await,
+                    }
+                }
+            };
+            tokio::time::timeout(START_MAX, tried).await
+        })?;
+        let Ok(page) = started else { return Ok(None) };
+        let link = self.work(async {
+            let mut beside = Beside::open(&directory.join(DATABASE)).await?;
+            let link = web::invite(&mut beside, (&page, PageRole::Owner), SystemClock.now()).await;
+            beside.close().await;
+            link
+        })?;
+        Ok(Some(web::shown(&link.map_err(anyhow::Error::from)?, PageRole::Owner, true)))
     }
 
     fn serve(&mut self, service: Service, config: &Path) -> Result<(), Trouble> {

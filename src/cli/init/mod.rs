@@ -13,6 +13,7 @@ mod keep;
 pub(super) mod kinds;
 mod machine;
 mod model;
+mod phone;
 pub(super) mod save;
 mod screen;
 #[cfg(test)]

@@ -1,9 +1,11 @@
-//! The terminal's side of the setup: a line editor that hides what must be hidden.
+//! The terminal's side of the setup: a line editor that hides what must be hidden, and in which the arrow keys go through what
+//! can be chosen.
 //!
 //! Never: colours, or a cursor anywhere but in the last line; any terminal can show it, and any log of one can be read.
 
 use std::borrow::Cow;
 use std::io::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::anyhow;
 use rustyline::completion::Completer;
@@ -12,14 +14,19 @@ use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
-use rustyline::{ColorMode, Config, Editor, Helper};
+use rustyline::{
+    Cmd, ColorMode, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler, Helper,
+    KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::cli::init::asker::{Asker, Halt, wrapped};
+use crate::cli::init::asker::{Asker, Halt, number, wrapped};
 use hob_core::domain::secret::Secret;
 
 /// Longer lines are hard to read, however wide the terminal is.
 const COLUMNS_MAX: usize = 90;
+/// What stands in a line before the words of an option.
+const NUMBER_COLUMNS: usize = 20;
 /// Where the terminal does not say how wide it is.
 const COLUMNS_USUAL: usize = 80;
 
@@ -30,10 +37,48 @@ pub(super) struct Screen {
     is_dumb: bool,
 }
 
-/// Puts stars over what is typed.
+/// Puts stars over what is typed, and says which option a number stands for.
 #[derive(Default)]
 struct Veil {
     is_down: bool,
+    offered: Arc<Mutex<Offered>>,
+    columns: usize,
+}
+
+/// What can be chosen just now; nothing: any line will do.
+#[derive(Default)]
+struct Offered {
+    options: Vec<String>,
+    usual: usize,
+}
+
+impl Offered {
+    /// The number of the option before or behind the one whose number stands in the line; it goes round.
+    fn next(&self, line: &str, step: isize) -> Option<String> {
+        let count = self.options.len();
+        let last = isize::try_from(count).ok().filter(|count| *count > 0)?;
+        let here = number(line.trim(), count).unwrap_or(self.usual);
+        let next = isize::try_from(here).ok()?.checked_add(step)?.rem_euclid(last);
+        Some(next.saturating_add(1).to_string())
+    }
+
+    /// What the number in the line stands for.
+    fn told(&self, line: &str) -> Option<&str> {
+        number(line.trim(), self.options.len()).and_then(|index| self.options.get(index)).map(String::as_str)
+    }
+}
+
+/// An arrow key: it goes through the options, if there are any.
+struct Arrow {
+    step: isize,
+    offered: Arc<Mutex<Offered>>,
+}
+
+impl ConditionalEventHandler for Arrow {
+    fn handle(&self, _event: &Event, _count: RepeatCount, _positive: bool, context: &EventContext<'_>) -> Option<Cmd> {
+        let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        offered.next(context.line(), self.step).map(|number| Cmd::Replace(Movement::WholeLine, Some(number)))
+    }
 }
 
 impl Highlighter for Veil {
@@ -52,6 +97,14 @@ impl Completer for Veil {
 
 impl Hinter for Veil {
     type Hint = String;
+
+    fn hint(&self, line: &str, pos: usize, _context: &Context<'_>) -> Option<String> {
+        let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = offered.told(line).filter(|_| pos == line.len())?;
+        // The line is not to break: what is typed next would stand elsewhere.
+        let room = self.columns.saturating_sub(NUMBER_COLUMNS);
+        Some(format!("  {}", told.chars().take(room).collect::<String>()))
+    }
 }
 
 impl Validator for Veil {}
@@ -63,7 +116,12 @@ impl Screen {
         // Stars are no decoration: NO_COLOR does not take them away.
         let config = Config::builder().color_mode(ColorMode::Forced).auto_add_history(false).build();
         let mut editor = Editor::with_history(config, MemHistory::new())?;
-        editor.set_helper(Some(Veil::default()));
+        let offered = Arc::<Mutex<Offered>>::default();
+        editor.set_helper(Some(Veil { offered: Arc::clone(&offered), ..Veil::default() }));
+        for (key, step) in [(KeyCode::Up, -1), (KeyCode::Down, 1)] {
+            let arrow = Arrow { step, offered: Arc::clone(&offered) };
+            editor.bind_sequence(KeyEvent(key, Modifiers::NONE), EventHandler::Conditional(Box::new(arrow)));
+        }
         let is_dumb = term.is_none_or(|term| ["", "dumb", "cons25", "emacs"].contains(&term));
         Ok(Self { editor, is_dumb })
     }
@@ -94,8 +152,19 @@ impl Asker for Screen {
         show(&wrapped(text, self.columns()));
     }
 
+    fn show(&mut self, picture: &str) {
+        show(picture);
+    }
+
     fn line(&mut self, prompt: &str) -> Result<String, Halt> {
         self.read(prompt)
+    }
+
+    fn number(&mut self, prompt: &str, options: &[String], usual: usize) -> Result<String, Halt> {
+        self.offer(Offered { options: options.to_vec(), usual });
+        let read = self.read(prompt);
+        self.offer(Offered::default());
+        read
     }
 
     fn secret(&mut self, prompt: &str) -> Result<Secret, Halt> {
@@ -119,6 +188,14 @@ impl Asker for Screen {
 }
 
 impl Screen {
+    fn offer(&mut self, offer: Offered) {
+        let columns = self.columns();
+        if let Some(veil) = self.editor.helper_mut() {
+            veil.columns = columns;
+            *veil.offered.lock().unwrap_or_else(PoisonError::into_inner) = offer;
+        }
+    }
+
     fn veil(&mut self, is_down: bool) {
         if let Some(veil) = self.editor.helper_mut() {
             veil.is_down = is_down;
@@ -131,5 +208,22 @@ fn show(text: &str) {
     let mut out = std::io::stdout().lock();
     if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
         tracing::debug!(%error, "standard output is not read");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrows_go_round_from_the_usual_one_or_from_what_is_typed() {
+        let offered = Offered { options: ["a", "b", "c"].map(str::to_owned).to_vec(), usual: 0 };
+        let table =
+            [("", 1, "2"), ("", -1, "3"), ("2", 1, "3"), ("3", 1, "1"), ("1", -1, "3"), ("9", 1, "2"), ("x", -1, "3")];
+        for (line, step, expected) in table {
+            assert_eq!(offered.next(line, step).as_deref(), Some(expected), "{line} {step}");
+        }
+        assert_eq!(Offered::default().next("1", 1), None);
+        assert_eq!((offered.told("2"), offered.told("4"), offered.told("")), (Some("b"), None, None));
     }
 }

@@ -1,6 +1,7 @@
 //! The setup as scripts: what somebody types, and everything that they see. `^C` at the end stands for leaving.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
@@ -148,6 +149,15 @@ impl World for Fake {
         Ok(self.owners.clone())
     }
 
+    fn home_address(&self) -> Option<IpAddr> {
+        Some([192, 168, 1, 5].into())
+    }
+
+    fn page(&mut self, draft: &Draft) -> Result<Option<String>, Halt> {
+        let at = draft.config.server.listen.clone().unwrap_or_default();
+        Ok(Some(format!("▄▄▄ a code ▄▄▄\nhttp://{at}/login#key")))
+    }
+
     fn serve(&mut self, service: Service, _config: &Path) -> Result<(), Trouble> {
         self.served.push(service);
         Ok(())
@@ -238,7 +248,7 @@ fn model_lines() -> Vec<&'static str> {
 fn a_household_is_set_up_from_end_to_end() {
     let mut home = Home::new(Fake::default());
     let mut lines = model_lines();
-    lines.extend(["1", "12:right", in_the_config(), "2", "2", "2", "1", "1"]);
+    lines.extend(["1", "12:right", in_the_config(), "2", "2", "2", "1", "1", "1"]);
     let seen = home.types(&lines);
     assert!(!seen.contains("sk-right") && !seen.contains("12:right"), "{seen}");
     insta::assert_snapshot!("end_to_end", plain(&seen));
@@ -282,7 +292,7 @@ fn who_leaves_in_the_middle_goes_on_there() {
     assert!(left.ends_with("Number [1]: ^C\n"), "{left}");
     assert!(home.text().contains("gpt-6-terra"));
     // Left at the question whether Telegram is wanted: the model and its proof are not asked about again.
-    let again = home.types(&["", "2", "2", "2", "2", ""]);
+    let again = home.types(&["", "2", "2", "2", "2", "3", ""]);
     assert!(again.contains("  Model: openai, gpt-6-terra\n  A real question: answered, with a tool\n"), "{again}");
     assert!(!again.contains("Who is to think"), "{again}");
     insta::assert_snapshot!("taken_up", again);

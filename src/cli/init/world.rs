@@ -1,6 +1,7 @@
 //! The port to everything that is neither the person nor the config: model servers, platforms, the service manager.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -103,6 +104,13 @@ pub(super) trait World {
 
     /// By which channels an owner was paired before.
     fn paired(&mut self, draft: &Draft) -> Result<BTreeSet<ChannelKind>, Halt>;
+
+    /// This machine's address in the network of a home, if it is in one.
+    fn home_address(&self) -> Option<IpAddr>;
+
+    /// A link to the page of the Hob that was started from this config, with what it does, as it is shown at a terminal; none: it
+    /// serves none.
+    fn page(&mut self, draft: &Draft) -> Result<Option<String>, Halt>;
 
     /// Installs the service.
     fn serve(&mut self, service: Service, config: &Path) -> Result<(), Trouble>;

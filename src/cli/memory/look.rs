@@ -149,8 +149,14 @@ pub(super) async fn search(
     let store = Store::open(database, Pace::Threaded).await?;
     let memory = Memory::by_words(store.clone(), TimeZone::system());
     let limits = RecallLimits { fragments: limit, tokens: u64::MAX, facts: 0 };
-    let question =
-        Question { text: words.to_owned(), scopes: scopes.clone(), window: None, limits, now: SystemClock.now() };
+    let question = Question {
+        text: words.to_owned(),
+        scopes: scopes.clone(),
+        turn: None,
+        window: None,
+        limits,
+        now: SystemClock.now(),
+    };
     let said = memory.search(&question).await?.fragments.into_iter().map(|fragment| Item::Memory(fragment.memory));
     let search = SearchFacts { scopes, query: words.to_owned(), limit };
     let known = store.read(Facts { search }).await?;

@@ -4,11 +4,14 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::cli::replay::Asked;
+use crate::cli::replay::asking::{Caps, Went, WentOn};
 use crate::cli::replay::words::{count_of, cut, grouped, moment, stretch};
 use hob_agent::machine::effect::Purpose;
 use hob_agent::replay::tree::{Ask, AskOutcome, Call, Cycle, Remark, Tree};
 use hob_agent::replay::verify::{HashVerdict, Verdict};
-use hob_agent::replay::what_if::{Asked, Report, Sum};
+use hob_agent::replay::what_if::going::Called;
+use hob_agent::replay::what_if::{Asked as ModelAsked, Report, Sum};
 use hob_core::domain::money::Money;
 use hob_model::message::Usage;
 
@@ -195,6 +198,58 @@ pub(super) fn report(run: i64, report: &Report) -> String {
     let mut page = Page::default();
     let compared = count_of(report.compared as u64, "event");
     page.line(0, format!("Run {run} under another policy: {compared} compared, nothing was called."));
+    comparison(&mut page, report);
+    page.0
+}
+
+/// A comparison that went on by asking.
+pub(super) fn asked(run: i64, asked: &Asked, caps: Caps) -> String {
+    let Asked { report, went_on } = asked;
+    let mut page = Page::default();
+    let compared = count_of(report.compared as u64, "event");
+    page.line(0, format!("Run {run} under another policy: {compared} compared, then asked."));
+    comparison(&mut page, report);
+    let Some(WentOn { steps, ended, spent, would_be }) = went_on else {
+        page.line(0, "There was nothing to ask.");
+        return page.0;
+    };
+    page.line(0, "");
+    page.line(0, "From here on the model was asked. No tool was run, and nothing of it is recorded:");
+    for step in steps {
+        went(&mut page, step);
+    }
+    page.line(0, format!("It ends here: {}.", cut(ended, LINE_MAX)));
+    page.line(0, format!("Would be: {}", sum(would_be)));
+    let calls = count_of(u64::from(spent.calls), "call");
+    let unpriced = match spent.unpriced_tokens {
+        0 => String::new(),
+        tokens => {
+            let (tokens, most) = (grouped(tokens), grouped(caps.tokens));
+            format!(", and {tokens} tokens of unknown price of at most {most}")
+        }
+    };
+    page.line(0, format!("Asking took {calls}, {} of at most {}{unpriced}.", spent.cost, caps.usd));
+    page.line(0, "Your provider bills that; Hob's own sums and budgets leave it out.");
+    page.0
+}
+
+fn went(page: &mut Page, step: &Went) {
+    match step {
+        Went::Answered { model, text, usage, cost } => {
+            page.line(2, format!("asked {model}: {}", spent(usage, *cost)));
+            if !text.trim().is_empty() {
+                page.line(4, format!("said: {}", cut(text, LINE_MAX)));
+            }
+        }
+        Went::Failed { model, why } => page.line(2, format!("asked {model}: no answer: {}", cut(why, LINE_MAX))),
+        Went::Called(Called { name, arguments, is_recorded }) => {
+            let came = if *is_recorded { "answered from the record" } else { "not performed in a what-if" };
+            page.line(4, format!("{name} {}: {came}", cut(arguments, ARGUMENTS_MAX)));
+        }
+    }
+}
+
+fn comparison(page: &mut Page, report: &Report) {
     for note in &report.notes {
         page.line(0, format!("Note: {note}."));
     }
@@ -203,12 +258,12 @@ pub(super) fn report(run: i64, report: &Report) -> String {
     }
     for difference in &report.differences {
         page.line(0, format!("After event {} ({}):", difference.seq, difference.after));
-        told(&mut page, "was:     ", &difference.was);
-        told(&mut page, "would be:", &difference.would_be);
+        told(page, "was:     ", &difference.was);
+        told(page, "would be:", &difference.would_be);
     }
     for ask in &report.asked_otherwise {
         let same = ask.was == ask.would_be;
-        let (was, would_be) = (asked(&ask.was), asked(&ask.would_be));
+        let (was, would_be) = (model_asked(&ask.was), model_asked(&ask.would_be));
         let words = if same { format!("{was}, with other words in it") } else { format!("{was}; would be {would_be}") };
         page.line(0, format!("Asked after event {}: {words}", ask.seq));
     }
@@ -219,7 +274,6 @@ pub(super) fn report(run: i64, report: &Report) -> String {
     let there = if report.stopped.is_some() { ", up to there" } else { "" };
     page.line(0, format!("Was{there}: {}", sum(&report.was)));
     page.line(0, format!("Would be{there}: {}", sum(&report.would_be)));
-    page.0
 }
 
 fn told(page: &mut Page, name: &str, words: &[String]) {
@@ -231,7 +285,7 @@ fn told(page: &mut Page, name: &str, words: &[String]) {
     }
 }
 
-fn asked(asked: &Asked) -> String {
+fn model_asked(asked: &ModelAsked) -> String {
     let most = asked.most.map_or_else(|| "price unknown".to_owned(), |most| format!("at most {most}"));
     format!("{}, {} tokens, {most}", asked.model, grouped(asked.estimate))
 }

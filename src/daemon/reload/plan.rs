@@ -29,7 +29,7 @@ pub(in crate::daemon) enum Step {
 
 /// Whether the models are made anew, and the first of them is asked before anything changes.
 pub(in crate::daemon) fn rebuilds_models(before: &Config, after: &Config) -> bool {
-    let capped = |config: &Config| !parts::budget(&config.budget).is_unlimited();
+    let capped = |config: &Config| parts::budget(config).caps_money();
     (&before.provider, &before.models, &before.aliases) != (&after.provider, &after.models, &after.aliases)
         // Under a budget a reply has a limit where the owner sets none.
         || capped(before) != capped(after)
@@ -43,7 +43,7 @@ pub(in crate::daemon) fn restarts_extraction(before: &Config, after: &Config) ->
     };
     rebuilds_models(before, after)
         || idle(before) != idle(after)
-        || (&before.budget, &before.agent.time_zone) != (&after.budget, &after.agent.time_zone)
+        || (parts::budget(before), &before.agent.time_zone) != (parts::budget(after), &after.agent.time_zone)
 }
 
 /// Whether what makes vectors begins anew: it is another, or what it may cost is.
@@ -52,8 +52,8 @@ pub(in crate::daemon) fn restarts_embedding(before: &Config, after: &Config) -> 
     let is_paid = new.kind == EmbeddingKind::OpenaiCompatible;
     old != new
         || is_paid
-            && (&before.budget, &before.agent.time_zone, &before.models)
-                != (&after.budget, &after.agent.time_zone, &after.models)
+            && (parts::budget(before), &before.agent.time_zone, &before.models)
+                != (parts::budget(after), &after.agent.time_zone, &after.models)
 }
 
 /// What becomes of each account, in the order of the config; those that end come last.

@@ -101,8 +101,9 @@ pub(super) fn call(world: &mut World, (method, token): (&str, &str), arguments: 
     }
     match method {
         "auth.test" => Ok(json!({
-            "url": "https://home.slack.com/", "team": "Home", "user": "hob", "team_id": "T0",
-            "user_id": FakeSlack::BOT_USER, "bot_id": FakeSlack::BOT_ID, "is_enterprise_install": false,
+            "url": "https://home.slack.com/", "team": "Home", "user": "hob",
+            "team_id": if world.is_organisation { "E0" } else { world.workspace },
+            "user_id": FakeSlack::BOT_USER, "bot_id": FakeSlack::BOT_ID, "is_enterprise_install": world.is_organisation,
         })),
         "apps.connections.open" => Ok(open(world)),
         "chat.postMessage" => post(world, arguments),

@@ -76,6 +76,10 @@ pub struct World {
     pub told: Vec<Value>,
     /// Whether Slack puts what belongs to an unknown thread into the channel.
     pub strays: bool,
+    /// The workspace in which things happen.
+    pub workspace: &'static str,
+    /// Whether a whole organisation has the app, in several workspaces.
+    pub is_organisation: bool,
     last: u64,
     counter: u64,
 }
@@ -126,6 +130,8 @@ impl World {
             broken: BTreeMap::new(),
             told: Vec::new(),
             strays: false,
+            workspace: "T0",
+            is_organisation: false,
             last: 0,
             counter: 0,
         };
@@ -239,7 +245,7 @@ impl World {
     pub fn push_event(&mut self, event: Value) {
         let number = self.number();
         let payload = json!({
-            "token": "x", "team_id": "T0", "api_app_id": "A0HOB", "type": "event_callback", "event": event,
+            "token": "x", "team_id": self.workspace, "api_app_id": "A0HOB", "type": "event_callback", "event": event,
             "event_id": format!("Ev{number}"), "event_time": 1, "authorizations": [],
         });
         self.push("events_api", payload);
@@ -289,9 +295,9 @@ impl World {
         }
         let name = self.people[person].clone();
         let payload = json!({
-            "type": "block_actions", "user": {"id": person, "username": name, "name": name, "team_id": "T0"},
+            "type": "block_actions", "user": {"id": person, "username": name, "name": name, "team_id": self.workspace},
             "api_app_id": "A0HOB", "token": "x", "container": container, "trigger_id": format!("{number}.1.x"),
-            "team": {"id": "T0", "domain": "home"}, "channel": {"id": channel, "name": "x"}, "message": message,
+            "team": {"id": self.workspace, "domain": "home"}, "channel": {"id": channel, "name": "x"}, "message": message,
             "actions": [{"type": "button", "block_id": "b", "action_id": button["action_id"], "text": button["text"],
                 "value": button["value"], "action_ts": action_ts}],
         });
@@ -302,7 +308,7 @@ impl World {
         let number = self.number();
         let name = self.people[person].clone();
         let payload = json!({
-            "token": "x", "team_id": "T0", "team_domain": "home", "channel_id": channel, "channel_name": "x",
+            "token": "x", "team_id": self.workspace, "team_domain": "home", "channel_id": channel, "channel_name": "x",
             "user_id": person, "user_name": name, "command": "/hob", "text": text, "api_app_id": "A0HOB",
             "is_enterprise_install": "false", "response_url": "http://127.0.0.1:9/x", "trigger_id": format!("{number}.2.x"),
         });

@@ -123,7 +123,9 @@ fn message(at: usize, item: &Value) -> Result<(), String> {
     let role = text(item, "role");
     ensure(["user", "assistant"].contains(&role), || format!("Invalid value for 'input[{at}].role'."))?;
     let phase = item["phase"].as_str().is_none_or(|phase| ["commentary", "final_answer"].contains(&phase));
-    ensure(phase, || format!("Invalid value for 'input[{at}].phase'."))?;
+    ensure(phase && (role == "assistant" || item.get("phase").is_none()), || {
+        format!("Invalid value for 'input[{at}].phase'.")
+    })?;
     if let Some(words) = item["content"].as_str() {
         return ensure(!words.trim().is_empty(), || format!("Invalid 'input[{at}].content': empty."));
     }

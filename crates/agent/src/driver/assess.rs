@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::driver::heard::{self, Told};
 use crate::driver::perform::tool::arguments;
+use crate::driver::planned;
 use crate::machine::digest::Digest;
 use crate::machine::disclosed;
 use crate::machine::event::Event;
@@ -22,7 +23,8 @@ use crate::ports::Ports;
 use crate::prompt::Material;
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{CallId, RunId};
-use hob_core::domain::tools::{Always, Assessment, Grade, Risk};
+use hob_core::domain::plan::Step;
+use hob_core::domain::tools::{Always, Assessment, Grade, PLAN, Risk};
 use hob_core::policy::memory::Place;
 use hob_model::message::{Completion, Message, ToolCall};
 use hob_tools::said::Said;
@@ -91,6 +93,7 @@ impl Look {
         let look = AssertUnwindSafe(tool.assess(&invocation, &heard)).catch_unwind();
         match tokio::time::timeout(ASSESS_MAX, look).await {
             Ok(Ok(known)) => Assessment {
+                plan: self.planned(run, &call),
                 risk: self.at_least(&*tool, known.risk),
                 about: if known.about.is_empty() { about(tool.spec()) } else { known.about },
                 always: match known.always {
@@ -104,6 +107,14 @@ impl Look {
                 Assessment { about: about(tool.spec()), ..unknown(most) }
             }
         }
+    }
+
+    /// Of a call that plans: the calls that it names, with who has said what steers them.
+    fn planned(&self, run: &Active, call: &ToolCall) -> Vec<Step> {
+        if call.name != PLAN {
+            return Vec::new();
+        }
+        planned::of(&self.ports.tools.now(), (run, &self.material), &call.arguments)
     }
 
     /// A tool that is only known to change something is not harmless because it says nothing of a call.

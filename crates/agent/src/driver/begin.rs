@@ -14,7 +14,7 @@ use crate::persona::Persona;
 use crate::ports::Ports;
 use crate::prompt::{Material, Past, system_digest, text_digest};
 use hob_core::domain::origin::{Origin, Source, Taint};
-use hob_core::domain::tools::USE_SKILL;
+use hob_core::domain::tools::{CONTROL, PLAN, USE_SKILL};
 use hob_core::policy::access::Reach;
 use hob_core::policy::routing::{Around, Features, Tiers, route};
 use hob_model::discover::preset::assumed_window;
@@ -26,6 +26,7 @@ use hob_store::Statement;
 use hob_store::beginnings::Beginning;
 use hob_store::error::StoreError;
 use hob_store::sessions::Session;
+use hob_tools::ToolSpec;
 use hob_tools::registry::covers;
 
 use std::sync::Arc;
@@ -70,7 +71,7 @@ impl Beginner<'_> {
         let known = summary.map_or(session.context_from, |summary| summary.through);
         let personas = Arc::clone(&self.ports.personas);
         let agent = accepted.agent.as_deref();
-        let resolved = personas.resolve(&accepted.destination.conversation, session.persona.as_deref());
+        let resolved = personas.resolve(&accepted.destination.conversation, session);
         let name = agent.map_or_else(|| resolved.name(), |agent| agent.persona.as_deref());
         let nobody = Persona::default();
         let persona = personas.get(name).unwrap_or(&nobody);
@@ -85,9 +86,14 @@ impl Beginner<'_> {
         let notes = notebook.as_ref().map(|kept| kept.notebook.handed_over());
         let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
         let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
-        let reach = Reach { role: accepted.principal.role, modules: &persona.modules };
+        let role = accepted.principal.role;
+        let reach = Reach { role, modules: personas.modules(persona, role) };
         let handed_on = |name: &String| agent.is_none_or(|agent| agent.tools.contains(name));
-        let offer = ports.tools.offer(|tool| covers(&reach, tool) && handed_on(&tool.schema.name));
+        // An agent plans nothing, and where nothing has an effect there is nothing to plan.
+        let acts = |tool: &ToolSpec| tool.module != CONTROL && !tool.facts.most().is_read() && covers(&reach, tool);
+        let plans = agent.is_none() && ports.tools.now().specs().any(acts);
+        let fits = |name: &String| (plans || name != PLAN) && handed_on(name);
+        let offer = ports.tools.offer(|tool| covers(&reach, tool) && fits(&tool.schema.name));
         let tools = &offer.tools;
         let skills = if tools.get(USE_SKILL).is_some() { fitting_skills(ports, accepted).await } else { Vec::new() };
         let tail = [vec![tail], skills].concat().join("\n");

@@ -224,6 +224,7 @@ impl Statement for History {
         for row in messages::list(tx, self.session, self.from, self.through).await? {
             let counted = row.tokens.and_then(|tokens| u64::try_from(tokens).ok());
             let (ordinal, taint) = (row.ordinal, Taint::of_stored(row.taint.as_deref()));
+            let is_own = row.user == Some(self.reader);
             if let Some(message) = self.seen(row) {
                 past.taint.join(&taint);
                 let tokens = counted.unwrap_or_else(|| tokens::message(&message));
@@ -233,6 +234,9 @@ impl Statement for History {
                     Message::Tool(_) => PastRole::Tool,
                 };
                 past.tokens += tokens;
+                if is_own && role == PastRole::User {
+                    past.said.push(past.messages.len());
+                }
                 past.sizes.push(PastMessage { role, tokens, ordinal });
                 past.messages.push(message);
             }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::machine::disclosed;
-use hob_core::domain::tools::{Risk, ToolFacts, USE_TOOL};
+use hob_core::domain::tools::{PLAN, Risk, ToolFacts, USE_TOOL};
 use hob_model::message::{Message, ToolCall};
 use hob_tools::said::Said;
 
@@ -18,10 +18,11 @@ const FETCHES: &str = "web_fetch";
 const SEARCHES: &str = "web_search";
 
 /// What they answer with may be put together of what the model said, though they change nothing.
-const ECHOES: [&str; 8] = [
+const ECHOES: [&str; 9] = [
     "agent_send",
     "append_run_journal_entry",
     "get_run_journal",
+    PLAN,
     "read_result",
     "request_more_iterations",
     "spawn_agent",

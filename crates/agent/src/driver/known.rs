@@ -11,8 +11,9 @@ use crate::ports::Ports;
 use hob_core::domain::ids::SessionId;
 use hob_core::policy::memory::{Place, visible};
 use hob_memory::facts::{Relevant, RelevantFacts};
-use hob_memory::recall::{Question, Window};
+use hob_memory::recall::{Question, Recollection, Window};
 use hob_store::error::StoreError;
+use hob_store::recall::Turn;
 
 /// A run does not wait any longer for its memories.
 const RECALL_MAX: Duration = Duration::from_secs(2);
@@ -33,6 +34,7 @@ pub(super) async fn look_back(
     let question = Question {
         text: accepted.text.clone(),
         scopes: visible(&accepted.principal, place),
+        turn: (accepted.order == Order::Answer).then_some(Turn { session, speaker: accepted.principal.user }),
         window: (from <= through).then_some(Window { session, from, through }),
         limits,
         now: ports.clock.now(),
@@ -75,8 +77,8 @@ async fn look_up(ports: &Ports, accepted: &Accepted, question: Question) -> Resu
         Order::Answer | Order::Scheduled => {
             let Relevant { facts, mut rivals } = store.read(facts(text.clone())).await?;
             rivals.truncate(RIVALS_MAX);
-            let fragments = ports.memory.recall(&question).await?.fragments;
-            Ok(Known { question: text, facts, rivals, fragments })
+            let Recollection { fragments, salient, answers, .. } = ports.memory.recall(&question).await?;
+            Ok(Known { question: text, facts, rivals, salient, fragments, answers })
         }
     }
 }

@@ -136,6 +136,7 @@ fn outcome_of(outcome: &ToolOutcome) -> &'static str {
         | ToolOutcome::Seen { .. }
         | ToolOutcome::Exited { .. }
         | ToolOutcome::Notebook { .. }
+        | ToolOutcome::Plan
         | ToolOutcome::MoreIterations { .. }
         | ToolOutcome::Ask { .. }
         | ToolOutcome::Deliver { .. }

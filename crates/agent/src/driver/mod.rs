@@ -16,6 +16,7 @@ mod known;
 mod metered;
 mod perform;
 mod pictures;
+mod planned;
 mod procedures;
 mod redacted;
 mod signs;

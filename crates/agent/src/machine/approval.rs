@@ -7,8 +7,9 @@
 //! | it keeps what was changed so | a person is asked, and shown what that is |
 //! | the persona wants a word to each such call, or it may change a protected path (`gate`) | a person is asked, each time |
 //! | critical, or of a high grade | a person is asked, each time |
-//! | more than a look, and the run has read what nobody vouches for | a person is asked, and told of whom it has read |
-//! | its tool is asked about, or it is of a medium grade | a person is asked, unless they have said "always" |
+//! | more than a look, and the run has read what nobody vouches for | a person is asked, and told of whom it has read, unless it was planned before that ([`plan`]) |
+//! | its tool is asked about | a person is asked, unless they have said "always" |
+//! | of a medium grade | a person is asked, unless they have said "always", or it was planned |
 //! | any other | it is made |
 //!
 //! Never: a word that counts twice. A call is started in the step that takes its approval in; whatever cuts it off after
@@ -19,6 +20,7 @@ pub mod classes;
 mod gate;
 mod keeping;
 pub mod scope;
+pub mod several;
 pub mod words;
 
 use crate::machine::batch::{Batch, OpenCall, Progress};
@@ -27,7 +29,7 @@ use crate::machine::effect::Effect;
 use crate::machine::human::{Decision, deny_call, unpause};
 use crate::machine::question::{Concern, Question};
 use crate::machine::state::{Active, Paused, Phase};
-use crate::machine::{draft, tools};
+use crate::machine::{draft, plan, tools};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::Source;
 use hob_core::domain::tools::{Approval, Assessment, Grade, KEEP_CHANGES};
@@ -87,12 +89,14 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
         return Verdict::Free;
     }
     let each_time = gated.is_some() || facts.approval == Approval::Critical || known.grade >= Grade::High;
-    let is_driven = !known.risk.is_read() && !run.taint.is_clean();
+    // Somebody who counts has said what steers it, before the run read what others wrote.
+    let is_vouched = plan::is_vouched(run, open);
+    let is_driven = !known.risk.is_read() && !run.taint.is_clean() && !is_vouched;
     // The word was said in view of another call: those that waited beside it are not meant.
     let excused = run.excused.get(&call.name).is_some_and(|said| *said < run.cycles);
     let scope = scope::of(call, &known);
     let allowed = excused || scope.as_ref().is_some_and(|scope| run.granted.contains(scope));
-    let asked = facts.approval == Approval::Ask || known.grade == Grade::Medium;
+    let asked = facts.approval == Approval::Ask || (known.grade == Grade::Medium && !plan::is_own(run, open));
     if !(each_time || (is_driven && !excused) || (asked && !allowed)) {
         return Verdict::Free;
     }
@@ -107,10 +111,12 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     let scope = scope.filter(|_| !each_time && !is_driven).unwrap_or_default();
     let Assessment { risk, grade, reasons, about, classing, .. } = known;
     let grantable = !scope.is_empty();
+    let doubts = plan::doubts(run, open).filter(|_| is_driven).unwrap_or_default();
     // What a persona wants asked is asked whatever its class.
     let classing = classing.filter(|_| !is_gated);
-    let concern = Concern { risk, grade, reasons, sources, about, scope, this_run, owners, draft: None, classing };
-    let concern = Box::new(concern);
+    let draft = None;
+    let concern =
+        Box::new(Concern { risk, grade, reasons, sources, about, scope, this_run, owners, draft, classing, doubts });
     Verdict::Asked { grantable, concern }
 }
 
@@ -168,6 +174,7 @@ pub(super) fn on_read(run: &mut Active, (source, words): (&Source, &str), call: 
         return;
     }
     run.taint.add(source.clone());
+    plan::on_read(run, source, call.map(|call| &call.id));
     let place = [source.origin.as_str(), &source.what, words].map(str::as_bytes);
     let is_new = run.read.insert(Digest::of("words1", &place));
     let own = call.filter(|_| !is_new).map(|call| call.name.clone());
@@ -194,32 +201,27 @@ fn open_batch(phase: &mut Phase) -> Option<&mut Batch> {
 /// The question about the first call that is held. What it was held for may be over: then it is asked about as it is now.
 pub(super) fn question(run: &Active) -> Option<Question> {
     let open = batch(run)?.held()?;
-    Some(question_about(run, open))
+    Some(several::question(run, open))
 }
 
-fn question_about(run: &Active, open: &OpenCall) -> Question {
+/// The question about one call.
+fn held_question(run: &Active, open: &OpenCall) -> Question {
     let (grantable, concern) = match verdict(run, open) {
         Verdict::Asked { grantable, concern } => (grantable, concern),
         Verdict::Free | Verdict::Refused(_) => (false, Box::default()),
     };
     let ToolCall { id, name, arguments } = open.call.clone();
-    Question::Approval { call: id, name, arguments, grantable, concern }
-}
-
-/// The question as it would be put now, where the run has since read something that it does not name.
-fn renewed(run: &Active, asked: &Question) -> Option<Question> {
-    let Question::Approval { call, concern: known, .. } = asked else { return None };
-    let now = question_about(run, open_call(run, call)?);
-    let Question::Approval { concern, .. } = &now else { return None };
-    let is_new = concern.sources.iter().any(|source| !known.sources.contains(source)) || concern.draft != known.draft;
-    is_new.then_some(now)
+    Question::Approval { call: id, name, arguments, grantable, concern, beside: Vec::new() }
 }
 
 /// A person said something to a question for approval.
 pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> Vec<Effect> {
-    let Question::Approval { call, name, concern, .. } = question else {
+    let Question::Approval { call, name, concern, beside, .. } = question else {
         return vec![Effect::Ignored { why: "no approval was asked for" }];
     };
+    if !beside.is_empty() {
+        return several::on_answered(run, question, text);
+    }
     let decision = Decision::parse(text, question);
     if decision == Some(Decision::Deny) {
         unpause(run);
@@ -230,7 +232,7 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
         return deny_call(run, call, words::denied(words::reason(text)));
     }
     // Whoever says yes has been told of all that the run has read: what came meanwhile is asked about anew.
-    if let Some(changed) = renewed(run, question).filter(|_| decision.is_some()) {
+    if let Some(changed) = several::renewed(run, question).filter(|_| decision.is_some()) {
         return vec![Effect::AskHuman(changed)];
     }
     if decision == Some(Decision::Always) {
@@ -278,15 +280,16 @@ pub fn expiring(run: &Active, number: u32) -> Option<&Question> {
 
 /// Nobody approved in time: the call is not made.
 pub(super) fn on_expired(run: &mut Active, number: u32) -> Vec<Effect> {
-    let Some(Question::Approval { call, name, .. }) = expiring(run, number).cloned() else {
+    let Some(question) = expiring(run, number).cloned() else {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
     };
     unpause(run);
+    let Question::Approval { call, name, .. } = &question else { return Vec::new() };
     if name == KEEP_CHANGES {
         draft::settled(run);
-        return deny_call(run, &call, draft::LATE.to_owned());
+        return deny_call(run, call, draft::LATE.to_owned());
     }
-    deny_call(run, &call, words::EXPIRED.to_owned())
+    several::deny_all(run, &question, words::EXPIRED)
 }
 
 /// What was allowed for good is taken back: at once, also for what waits for its turn.

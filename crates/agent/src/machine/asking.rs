@@ -36,7 +36,11 @@ impl Answerer {
     #[must_use]
     pub fn of(run: &Active, question: &Question) -> Self {
         match question {
-            Question::Approval { concern, .. } if concern.owners => Self::Owner,
+            Question::Approval { concern, beside, .. }
+                if concern.owners || beside.iter().any(|beside| beside.concern.owners) =>
+            {
+                Self::Owner
+            }
             Question::Approval { .. } => Self::Requester,
             Question::UnsafeCall { call, .. } if approval::is_for_owners(run, call) => Self::Owner,
             Question::UnsafeCall { call, .. } if approval::is_due(run, call) => Self::Requester,

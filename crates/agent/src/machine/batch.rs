@@ -43,6 +43,9 @@ pub struct OpenCall {
     /// The pictures of its result.
     #[serde(skip_serializing_if = "Pictures::is_empty")]
     pub pictures: Pictures,
+    /// Which step of the run's plan it was taken for; none: it was not planned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planned: Option<usize>,
 }
 
 /// What became of a call, for the record (row E10).
@@ -115,6 +118,7 @@ impl Batch {
             looked: false,
             approved: None,
             pictures: Pictures::default(),
+            planned: None,
         };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
@@ -252,6 +256,13 @@ impl Batch {
     pub fn interrupt(&mut self, id: &CallId, text: String) {
         self.finish(id, text, true);
         self.judge(id, Fate::Open);
+    }
+
+    /// Adds a paragraph of Hob's to what the model reads of a settled call.
+    pub fn add_below(&mut self, id: &CallId, words: &str) {
+        if let Some(OpenCall { progress: Progress::Finished(result), .. }) = self.find(id) {
+            result.text.extend(["\n\n", words]);
+        }
     }
 
     fn judge(&mut self, id: &CallId, fate: Fate) {

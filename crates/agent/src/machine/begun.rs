@@ -9,7 +9,7 @@ use crate::machine::compaction::Pin;
 use crate::machine::digest::Digest;
 use crate::machine::notebook::Notebook;
 use crate::machine::policy::Policy;
-use hob_core::domain::ids::{FactId, MemoryId};
+use hob_core::domain::ids::{FactId, MemoryId, MessageId};
 use hob_core::domain::memory::Leg;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::tools::ToolFacts;
@@ -66,15 +66,18 @@ pub struct Begun {
     pub at: Timestamp,
 }
 
-/// A memory or a fact that was put before the model, and why. No decision rests on it.
+/// A memory, a fact or an answer of Hob's that was put before the model, and why. No decision rests on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recalled {
-    /// The memory; none: it is a fact.
+    /// The memory, if it is one.
     #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryId>,
     /// The fact.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     pub fact: Option<FactId>,
+    /// The answer of Hob's.
+    #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<MessageId>,
     /// What brought it up.
     #[serde(rename = "by")]
     pub leg: Leg,
@@ -96,7 +99,7 @@ impl Recalled {
     /// A fact, by itself.
     #[must_use]
     pub fn of_fact(fact: FactId, score: i64) -> Self {
-        Self { memory: None, fact: Some(fact), leg: Leg::Fact, score, parts: BTreeMap::new(), ask: false }
+        Self { memory: None, fact: Some(fact), answer: None, leg: Leg::Fact, score, parts: BTreeMap::new(), ask: false }
     }
 
     /// Was it looked for, and not merely there in any case? Only that raises its importance.
@@ -105,7 +108,7 @@ impl Recalled {
         match self.leg {
             Leg::Relevance => true,
             Leg::Fact => self.parts.contains_key(Self::WORDS),
-            Leg::Recency | Leg::Salience => false,
+            Leg::Recency | Leg::Salience | Leg::Answer => false,
         }
     }
 }
@@ -228,8 +231,10 @@ pub struct ModelBill {
 pub struct Rules(pub u32);
 
 impl Rules {
-    /// What runs begin with now. Nothing was released yet: this is the first.
-    pub const CURRENT: Self = Self(0);
+    /// What one reply wants is one question with a list (row N16). Before it, each call had a question of its own.
+    pub const LISTED: Self = Self(1);
+    /// What runs begin with now.
+    pub const CURRENT: Self = Self::LISTED;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

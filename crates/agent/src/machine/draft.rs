@@ -122,6 +122,7 @@ fn added(run: &Active, index: usize) -> OpenCall {
         looked: false,
         approved: None,
         pictures: Pictures::default(),
+        planned: None,
     }
 }
 

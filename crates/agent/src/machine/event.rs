@@ -361,6 +361,8 @@ pub enum ToolOutcome {
         /// How.
         change: NotebookChange,
     },
+    /// It plans what the call names (row N16).
+    Plan,
     /// It asks for a larger budget (row A6).
     MoreIterations {
         /// Why.

@@ -108,6 +108,12 @@ pub enum Decision {
     Always,
     /// Make it, and do not ask about this tool again in this run, until it reads something new (row N6).
     ThisRun,
+    /// Make all of these calls, this once.
+    All,
+    /// Make the one with this number, from 1, and no other.
+    Only(usize),
+    /// Make those that are named, and no other.
+    Named,
     /// Make it, and class all tools of its server as their server says (row N16).
     AsItSays,
     /// Do not make it.
@@ -123,6 +129,14 @@ impl Decision {
     #[must_use]
     pub fn offered(question: &Question) -> &'static [Self] {
         match question {
+            Question::Approval { beside, .. } if !beside.is_empty() => match beside.len() {
+                1 => &[Self::Only(1), Self::Only(2), Self::All, Self::Deny],
+                2 => &[Self::Only(1), Self::Only(2), Self::Only(3), Self::All, Self::Deny],
+                3 => &[Self::Only(1), Self::Only(2), Self::Only(3), Self::Only(4), Self::All, Self::Deny],
+                _ => {
+                    &[Self::Only(1), Self::Only(2), Self::Only(3), Self::Only(4), Self::Only(5), Self::All, Self::Deny]
+                }
+            },
             Question::Approval { grantable, concern, .. } if concern.classing.is_some() => {
                 match (*grantable, concern.this_run) {
                     (true, _) => &[Self::Approve, Self::Always, Self::AsItSays, Self::Deny],
@@ -156,6 +170,13 @@ impl Decision {
             Self::ThisRun => "yes, for this run",
             Self::AsItSays => "as it says",
             Self::Deny => "deny",
+            Self::All => "approve all",
+            Self::Only(1) => "only 1",
+            Self::Only(2) => "only 2",
+            Self::Only(3) => "only 3",
+            Self::Only(4) => "only 4",
+            Self::Only(_) => "only 5",
+            Self::Named => "some of them",
             Self::KeepGoing => "keep going",
             Self::Stop => "stop",
         }
@@ -183,6 +204,9 @@ impl Decision {
         let labels: Vec<&str> = offered.iter().map(|decision| decision.label()).collect();
         let named = named(text, &labels).and_then(|index| offered.get(index)).copied();
         named.or_else(|| match question {
+            Question::Approval { beside, .. } if !beside.is_empty() => {
+                approval::words::of_several(text, beside.len() + 1)
+            }
             Question::Approval { .. } => approval::words::decision(text),
             Question::Asked { .. }
             | Question::UnsafeCall { .. }
@@ -200,7 +224,9 @@ impl Decision {
     #[must_use]
     pub fn would_be(text: &str, labels: &[&str]) -> bool {
         let in_words = || labels.contains(&Self::Approve.label()) && approval::words::decision(text).is_some();
-        named(text, labels).is_some() || in_words()
+        let of_several =
+            || labels.contains(&Self::All.label()) && approval::words::of_several(text, labels.len()).is_some();
+        named(text, labels).is_some() || in_words() || of_several()
     }
 }
 

@@ -23,6 +23,7 @@ pub mod ledger;
 pub mod long_agents;
 pub mod note;
 pub mod notebook;
+pub mod plan;
 pub mod policy;
 pub mod question;
 pub mod state;

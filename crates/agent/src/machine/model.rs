@@ -24,7 +24,7 @@ use crate::machine::note::Phantom;
 use crate::machine::state::{Active, Failure, Phase, Unfinished};
 use crate::machine::texts::Cut;
 use crate::machine::truth::{self, Check};
-use crate::machine::{approval, compaction, declared, draft, guards, reach, texts, tools};
+use crate::machine::{approval, compaction, declared, draft, guards, plan, reach, texts, tools};
 use hob_core::domain::ids::CallId;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, Message, ReplyPart, StopReason};
@@ -136,7 +136,12 @@ fn conclude(run: &mut Active, completion: &Completion, look: Look) -> Vec<Effect
 
 /// The reply is told: `text` is all of it.
 fn last_word(run: &mut Active, completion: &Completion, (text, cut): (&str, Cut), look: Look) -> Vec<Effect> {
-    let reply = if is_silence(text) { Reply::Silence } else { answer(run, text, cut, look) };
+    // What nobody was asked about is told in any case.
+    let reply = match plan::told(run).filter(|_| is_silence(text)) {
+        Some(told) => Reply::Answer { text: texts::with_record(texts::NOTHING_TO_ADD.to_owned(), Some(told)) },
+        None if is_silence(text) => Reply::Silence,
+        None => answer(run, text, cut, look),
+    };
     run.sealed = completion.parts.iter().filter(|part| matches!(part, ReplyPart::Sealed(_))).cloned().collect();
     vec![Effect::Reply(reply), Effect::End(End::Completed)]
 }
@@ -146,7 +151,8 @@ fn answer(run: &Active, text: &str, cut: Cut, look: Look) -> Reply {
     let told = texts::answer(text, cut);
     let phantom = look == Look::Fresh && truth::still_claims(run, text);
     let phantom = phantom.then(|| truth::NOTHING_CHANGED.to_owned());
-    Reply::Answer { text: texts::with_record(told, truth::shortfall(run, text).or(phantom)) }
+    let told = texts::with_record(told, truth::shortfall(run, text).or(phantom));
+    Reply::Answer { text: texts::with_record(told, plan::told(run)) }
 }
 
 /// May a reply that was cut off be continued once more (row E4)?
@@ -199,6 +205,7 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
     let batch = Batch::new(reply, std::mem::take(&mut run.assessed));
     let batch = reach::count(run, batch);
     run.phase = Phase::Acting(batch.meaning(&run.tools));
+    plan::assign(run);
     match guards::before(run) {
         guards::Look::Stop(effects) => effects,
         guards::Look::Pass(mut effects) => {

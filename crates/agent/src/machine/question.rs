@@ -7,6 +7,7 @@ use crate::machine::event::JournalMismatch;
 use hob_core::domain::draft::Draft;
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::origin::Source;
+use hob_core::domain::plan::Doubt;
 use hob_core::domain::tool_class::Classing;
 use hob_core::domain::tools::{Grade, Risk};
 
@@ -55,6 +56,9 @@ pub enum Question {
         /// What there is to be known of it (row N6).
         #[serde(default, skip_serializing_if = "Concern::is_none")]
         concern: Box<Concern>,
+        /// Further calls of the same reply that need one as well (row N16): the word is for all, for some, or for none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        beside: Vec<Beside>,
     },
     /// The window fills faster than it can be emptied (row B5).
     ContextFull,
@@ -72,6 +76,20 @@ pub enum Question {
         /// Who.
         by: UserId,
     },
+}
+
+/// A further call that the same question is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The call.
+    pub call: CallId,
+    /// Its tool.
+    pub name: String,
+    /// Its arguments, whole.
+    pub arguments: String,
+    /// What there is to be known of it.
+    #[serde(default, skip_serializing_if = "Concern::is_none")]
+    pub concern: Box<Concern>,
 }
 
 /// What a person is to know of a call before they let it go (row N6).
@@ -102,6 +120,9 @@ pub struct Concern {
     /// Whether only an owner may say yes: who asked for it is not to be relied on either.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub owners: bool,
+    /// What of a call that was planned nobody who counts has said (row N16).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
     /// What is to be kept, where that is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<Box<Draft>>,

@@ -18,6 +18,7 @@ use crate::machine::guards::watch::Watch;
 use crate::machine::ledger::Ledger;
 use crate::machine::long_agents::LongAgents;
 use crate::machine::notebook::Notebook;
+use crate::machine::plan::Intent;
 use crate::machine::policy::Policy;
 use crate::machine::question::Question;
 use crate::machine::status::Status;
@@ -94,6 +95,9 @@ pub struct Active {
     /// How often it, or an agent that worked for it, looked at which site unasked since it read what nobody vouches for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reached: BTreeMap<String, u32>,
+    /// What it planned while it was clean, and what was done of that (row N16).
+    #[serde(skip_serializing_if = "Intent::is_none")]
+    pub intent: Intent,
     /// What it has changed in its draft of the workspace, and nobody has settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<Box<Draft>>,
@@ -280,6 +284,7 @@ impl Active {
             blind: BTreeSet::new(),
             read: BTreeSet::new(),
             excused: BTreeMap::new(),
+            intent: Intent::default(),
             draft: None,
             drafts: 0,
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),

@@ -17,9 +17,12 @@ pub struct BudgetStop {
     pub used: Money,
     /// When it begins anew, in words; none: with the next message.
     pub resets: Option<String>,
+    /// Whose it is, of a persona's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
 }
 
-/// A quota that the next model call would overrun (row E15).
+/// A cap on tokens that the next model call would overrun (rows C2, E15).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotaStop {
     /// Whose or what it is, in words.
@@ -32,6 +35,28 @@ pub struct QuotaStop {
     pub used: u64,
     /// When it begins anew, in words.
     pub resets: String,
+    /// Whose tokens they are.
+    #[serde(default, skip_serializing_if = "Whose::is_the_persons")]
+    pub whose: Whose,
+}
+
+/// Whose tokens a cap is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    /// The person's who asks.
+    #[default]
+    Person,
+    /// Everybody's.
+    House,
+    /// Those of a persona, whoever asks it.
+    Persona(String),
+}
+
+impl Whose {
+    fn is_the_persons(&self) -> bool {
+        *self == Self::Person
+    }
 }
 
 /// Who or what ends a run before its time.

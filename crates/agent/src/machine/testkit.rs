@@ -147,7 +147,10 @@ pub(crate) fn shown(effect: &Effect) -> String {
         }
         Effect::AskHuman(Question::PromptChanged { .. }) => "human prompt".to_owned(),
         Effect::AskHuman(Question::Mismatch(mismatch)) => format!("human mismatch {}", mismatch.seq),
-        Effect::AskHuman(Question::Approval { call, name, .. }) => format!("human approves {call} {name}"),
+        Effect::AskHuman(Question::Approval { call, name, beside, .. }) => {
+            let others: String = beside.iter().map(|other| format!(" and {} {}", other.call, other.name)).collect();
+            format!("human approves {call} {name}{others}")
+        }
         Effect::AskHuman(Question::ContextFull) => "human context full".to_owned(),
         Effect::AskHuman(Question::Circling { .. }) => "human circling".to_owned(),
         Effect::AskHuman(Question::Paused { .. }) => "paused".to_owned(),
@@ -217,7 +220,8 @@ pub fn begun() -> Begun {
         limits: Limits { iterations: 10, iterations_step: 10, iterations_cap: 25 },
         models: vec!["a/one".to_owned(), "b/two".to_owned()],
         idempotent_tools: vec!["look".to_owned()],
-        rules: Rules::CURRENT,
+        // One question for each call: scripts go step by step. What is asked about together has its own (`tests/listed`).
+        rules: Rules::default(),
         billing: Billing { models: Vec::new(), context_tokens: 100, reply_tokens: 0 },
         policy: Some(Box::default()),
         tools: BTreeMap::new(),

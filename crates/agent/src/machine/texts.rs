@@ -8,7 +8,7 @@ use crate::machine::begun::Limits;
 use crate::machine::event::JournalMismatch;
 use crate::machine::question::Question;
 use crate::machine::state::Failure;
-use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};
+use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop, Whose};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::money::Money;
 use hob_core::domain::outgoing::Delivery;
@@ -54,6 +54,8 @@ pub fn file_too_big((name, under): (&str, &str), bytes: i64, most: Option<u64>) 
 pub const GIVEN_UP_CALL: &str = "Given up; whether it took effect is not known.";
 /// For the model: a second question in one reply.
 pub const ONE_QUESTION: &str = "Only one question can be asked at a time. Ask again after the first is answered.";
+/// For the person: the model chose to say nothing, and something has to be told all the same.
+pub(super) const NOTHING_TO_ADD: &str = "I have nothing to add.";
 /// In the history: the model chose to say nothing (row E13).
 pub const SILENCE: &str = "[no reply needed]";
 /// What a model says that has nothing to say (row E13).
@@ -87,6 +89,11 @@ pub const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longe
 /// For the model: the last turn, because of iterations.
 pub const WRAP_UP_ITERATIONS: &str = "The steps for this task are used up. Tools are no longer available. Tell the user \
      plainly what has been done, what has not, and what should happen next.";
+
+/// For the model: below the result of a call that nobody was asked about, because it was planned (row N16).
+pub(super) fn spared(told: &str) -> String {
+    format!("[Done as planned, without a question. {told}. The user is told so below your answer.]")
+}
 
 /// For the model: what it wanted delivered stands in the outbox, and whether it arrives is not known yet.
 #[must_use]
@@ -252,24 +259,34 @@ pub(super) fn quota_reached(stop: &QuotaStop, unfinished: &str, transcript: &[Me
 }
 
 fn quota_used_up(stop: &QuotaStop) -> String {
-    let QuotaStop { name, cap, used, .. } = stop;
+    let QuotaStop { name, cap, used, whose, .. } = stop;
+    let tokens = match whose {
+        Whose::Person => "Your tokens",
+        Whose::House => "The house's tokens",
+        Whose::Persona(_) => "The tokens",
+    };
     if used < cap {
         return format!(
-            "Your tokens for {name} do not allow the next step: {used} of {cap} are used, and it would take more than what \
+            "{tokens} for {name} do not allow the next step: {used} of {cap} are used, and it would take more than what \
              is left."
         );
     }
-    format!("Your tokens for {name} are used up: {used} of {cap}.")
+    format!("{tokens} for {name} are used up: {used} of {cap}.")
 }
 
 fn after_quota(stop: &QuotaStop) -> String {
-    let QuotaStop { key, resets, .. } = stop;
+    let QuotaStop { key, resets, whose, .. } = stop;
+    let section = match whose {
+        Whose::Person => "quotas".to_owned(),
+        Whose::House => "budget".to_owned(),
+        Whose::Persona(name) => format!("personas.{name}"),
+    };
     if stop.used == 0 {
         return format!(
-            "Waiting does not help here: whoever runs me has to raise {key} under [quotas] in config.toml."
+            "Waiting does not help here: whoever runs me has to raise {key} under [{section}] in config.toml."
         );
     }
-    format!("They begin anew on {resets}; or whoever runs me raises {key} under [quotas] in config.toml.")
+    format!("They begin anew on {resets}; or whoever runs me raises {key} under [{section}] in config.toml.")
 }
 
 fn handed_back(why: &str, unfinished: &str, transcript: &[Message], how_to_go_on: String) -> String {
@@ -295,8 +312,8 @@ fn handed_back(why: &str, unfinished: &str, transcript: &[Message], how_to_go_on
 }
 
 fn used_up(stop: &BudgetStop) -> String {
-    let BudgetStop { scope, cap, used, .. } = stop;
-    let scope = scope.words();
+    let BudgetStop { scope, cap, used, persona, .. } = stop;
+    let scope = scope.words(persona.as_deref());
     if used < cap {
         return format!(
             "The budget for {scope} does not allow the next step: {used} of {cap} are spent or set aside, and it may cost \
@@ -307,19 +324,19 @@ fn used_up(stop: &BudgetStop) -> String {
 }
 
 fn how_to_go_on(stop: &BudgetStop) -> String {
-    let key = stop.scope.key();
+    let (key, section) = (stop.scope.usd_key(), stop.scope.section(stop.persona.as_deref()));
     if stop.used == Money::ZERO {
         return format!(
-            "Waiting does not help here: whoever runs me has to raise {key} under [budget] in config.toml."
+            "Waiting does not help here: whoever runs me has to raise {key} under [{section}] in config.toml."
         );
     }
     match &stop.resets {
         Some(when) => format!(
-            "To go on, write to me again after {when}; or whoever runs me raises {key} under [budget] in config.toml."
+            "To go on, write to me again after {when}; or whoever runs me raises {key} under [{section}] in config.toml."
         ),
         None => format!(
             "To go on, write to me again: a new message has a budget of its own. Whoever runs me can raise {key} under \
-             [budget] in config.toml."
+             [{section}] in config.toml."
         ),
     }
 }
@@ -351,6 +368,9 @@ pub fn question(question: &Question) -> String {
                 "I was interrupted{again} while this call was under way, and I can't tell whether it took effect:\n\
                  {name}\n{shown}\nWhat shall I do?"
             )
+        }
+        Question::Approval { name, arguments, concern, beside, .. } if !beside.is_empty() => {
+            words::questions((name, arguments), concern, beside)
         }
         Question::Approval { name, arguments, grantable, concern, .. } => {
             words::question((name, arguments), *grantable, concern)

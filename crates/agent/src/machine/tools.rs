@@ -7,7 +7,7 @@ use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::note::ToolRetry;
 use crate::machine::question::Question;
 use crate::machine::state::{Active, Paused, Phase};
-use crate::machine::{agents, approval, compaction, declared, draft, guards, long_agents, pause, texts};
+use crate::machine::{agents, approval, compaction, declared, draft, guards, long_agents, pause, plan, texts};
 use hob_core::domain::draft::Draft;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::Source;
@@ -41,6 +41,7 @@ pub(super) fn on_finished(
     if let ToolOutcome::Transient { text } = outcome {
         return settle_with(run, id, texts::tried(text, attempt));
     }
+    let planned = matches!(outcome, ToolOutcome::Plan).then(|| plan::on_planned(run, id));
     let Phase::Acting(batch) = &mut run.phase else {
         return Vec::new();
     };
@@ -60,6 +61,10 @@ pub(super) fn on_finished(
         }
         ToolOutcome::Notebook { change } => {
             let (text, is_error) = run.notebook.change(change);
+            batch.finish(id, text, is_error);
+        }
+        ToolOutcome::Plan => {
+            let (text, is_error) = planned.unwrap_or_default();
             batch.finish(id, text, is_error);
         }
         ToolOutcome::Deliver { delivery } => batch.finish(id, texts::queued(delivery), false),
@@ -94,6 +99,7 @@ fn words(outcome: &ToolOutcome) -> &str {
         ToolOutcome::Denied { reason } | ToolOutcome::MoreIterations { reason } => reason,
         ToolOutcome::Ask { question } => question,
         ToolOutcome::Notebook { .. }
+        | ToolOutcome::Plan
         | ToolOutcome::Deliver { .. }
         | ToolOutcome::Spawn { .. }
         | ToolOutcome::Tell { .. }
@@ -184,6 +190,12 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
 /// Moves the batch into the transcript, whole.
 pub(super) fn close_batch(run: &mut Active, unsettled: &str) {
     if let Some(mut batch) = take_batch(run) {
+        let spared: Vec<(CallId, String)> =
+            batch.calls.iter().filter_map(|open| Some((open.call.id.clone(), plan::spared(run, open)?))).collect();
+        for (id, told) in spared {
+            batch.add_below(&id, &texts::spared(&told));
+            run.intent.spared.push(told);
+        }
         run.ledger.enter(&batch, |tool| run.tools.get(tool).is_some_and(|facts| facts.changes));
         batch.guide();
         let messages = compaction::fit::cut_results(run, batch.into_messages(unsettled));

@@ -107,8 +107,8 @@ pub(super) async fn store_recalled(tx: &mut Tx, target: &Target<'_>, all: &[Reca
     let mut rows = Vec::with_capacity(all.len());
     for (item, place) in all.iter().zip(1..) {
         let parts = serde_json::to_string(&item.parts).map_err(|error| StoreError::Database(error.to_string()))?;
-        let Recalled { memory, fact, leg, score, .. } = *item;
-        rows.push(NewRecalled { place, memory, fact, leg, score, parts });
+        let Recalled { memory, fact, answer, leg, score, .. } = *item;
+        rows.push(NewRecalled { place, memory, fact, answer, leg, score, parts });
     }
     recalled::add_all(tx, target.key.run, &rows).await?;
     let used: Vec<MemoryId> = all.iter().filter(|item| item.is_use()).filter_map(|item| item.memory).collect();

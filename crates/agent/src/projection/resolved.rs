@@ -133,6 +133,7 @@ fn told(outcome: Resolution, who: &str) -> String {
 fn said(decision: Decision) -> &'static str {
     match decision {
         Decision::Approve => "yes",
+        Decision::All => "yes, to all",
         Decision::Always => "yes, always",
         Decision::Deny => "no",
         other => other.label(),

@@ -1,9 +1,9 @@
-//! Whose words a message of the history holds: only what people said is remembered.
+//! Whose words a message of the history holds: only what people said is remembered, and what answers them is found again.
 
 use std::borrow::Cow;
 
 use crate::machine::accepted::{Order, Steered};
-use crate::machine::event::Event;
+use crate::machine::event::{Event, Reply};
 use crate::machine::question::Question;
 use crate::machine::state::{Active, Phase, State};
 use crate::machine::transcript::Entry;
@@ -82,4 +82,14 @@ fn answered(before: &State, step: &Step, result: &ToolResult) -> Option<Said> {
     // What Hob asks because of untrusted content is not remembered in a person's name.
     let asked = (requester.trust == Trust::Trusted && run.taint.is_clean()).then(|| question.clone());
     Some(Said { by: answer.by, principal, text: answer.text.clone(), asked })
+}
+
+/// Whom the run's message at this place answers: its last one, with what it told somebody who had said something.
+///
+/// What an agent or a schedule tells is nobody's answer, and neither are notices.
+pub(super) fn answered_by(step: &Step, run: &Active, at: usize) -> Option<Principal> {
+    let replied = step.events.iter().any(|event| matches!(event, Event::Replied(Reply::Answer { .. })));
+    let is_last = at + 1 == run.transcript.messages().len();
+    let is_asked = run.input.order == Order::Answer && run.input.agent.is_none();
+    (replied && is_last && is_asked).then(|| run.input.principal.clone())
 }

@@ -15,7 +15,9 @@ use hob_core::domain::ids::{CallId, MessageId, RunId, SessionId, UserId};
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::{Choice, Delivery, Destination};
+use hob_core::domain::principal::Principal;
 use hob_core::policy::access::AccessList;
+use hob_core::policy::memory::{Place, kept_in};
 use hob_core::render::{Form, Piece, pieces};
 use hob_model::message::Message;
 use hob_store::error::StoreError;
@@ -147,20 +149,20 @@ async fn deliver(
 async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
     let (run, at) = (target.key.run, millis(target.at));
     match row {
-        Row::Message { message, author, tokens, said, taint } => {
+        Row::Message { message, author, tokens, said, answers, taint } => {
             if let Message::Tool(result) = message {
                 // What a person settled has no end of its own in the journal's tool events.
                 tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
             }
             let Some(said) = said else {
-                write_message(tx, target, message, (*author, *tokens, taint)).await?;
+                write_message(tx, target, message, (*author, *tokens, taint), answers.as_ref()).await?;
                 return Ok(());
             };
             let asked = match &said.asked {
                 Some(asked) => Some(shortened(asked)),
                 None => open_question(tx, target).await?,
             };
-            let message = write_message(tx, target, message, (*author, *tokens, taint)).await?;
+            let message = write_message(tx, target, message, (*author, *tokens, taint), None).await?;
             remember(tx, target, said, (message, asked.as_deref())).await
         }
         Row::Recalled(recalled) => store_recalled(tx, target, recalled).await,
@@ -171,13 +173,14 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             tool_calls::start(tx, &started).await
         }
         Row::ToolFinished { call, text, is_error } => tool_calls::finish(tx, run, call, (text, *is_error), at).await,
-        Row::ModelAsked { seq, call, user, prefix } => {
+        Row::ModelAsked { seq, call, user, persona, prefix } => {
             let new = model_calls::NewCall {
                 run,
                 asked_seq: *seq,
                 model: &call.label,
                 session: target.key.session,
                 user: *user,
+                persona: persona.as_deref(),
                 estimate: count(call.counted),
                 reserved: call.reserve.unwrap_or_default().nanos(),
                 at,
@@ -263,7 +266,9 @@ async fn write_message(
     target: &Target<'_>,
     message: &Message,
     (author, tokens, taint): (Option<UserId>, u64, &Taint),
+    answers: Option<&Principal>,
 ) -> Result<MessageId, StoreError> {
+    let place = Place::of(target.key.session, &target.destination.conversation);
     let role = match message {
         Message::User { .. } => "user",
         Message::Assistant { .. } => "assistant",
@@ -280,6 +285,7 @@ async fn write_message(
         text: &message.text(),
         tokens: count(tokens),
         taint: taint.as_deref(),
+        scope: answers.and_then(|principal| kept_in(principal, place)),
         at: millis(target.at),
     };
     messages::append(tx, &new).await

@@ -4,6 +4,8 @@
 //! What they decide is compared event by event. It ends where the record has no answer to what would have been asked.
 
 mod file;
+pub mod going;
+mod record;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -16,6 +18,8 @@ use crate::machine::{Step, step, texts};
 use crate::replay::Recorded;
 use crate::replay::tree::build::fields_of;
 pub use crate::replay::what_if::file::{LimitsChange, WhatIf};
+use crate::replay::what_if::going::{Going, Open};
+use crate::replay::what_if::record::Record;
 use hob_core::domain::money::Money;
 use hob_model::message::Usage;
 use hob_model::tokens;
@@ -114,13 +118,38 @@ pub struct Sum {
 /// # Errors
 /// When the change does not fit the run.
 pub fn what_if(recorded: &Recorded, change: &Change) -> Result<Report, String> {
+    Ok(compared(recorded, change, Until::NothingFits)?.0)
+}
+
+/// The same up to the first request that was not made, and the run that goes on from there; none: there is nothing to be asked.
+///
+/// # Errors
+/// When the change does not fit the run.
+pub fn up_to_asking(recorded: &Recorded, change: &Change) -> Result<(Report, Option<Going>), String> {
+    compared(recorded, change, Until::AskedOtherwise)
+}
+
+/// How long the recorded replies hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// For as long as they have a place in the other run.
+    NothingFits,
+    /// For as long as they answer the very same requests.
+    AskedOtherwise,
+}
+
+fn compared(recorded: &Recorded, change: &Change, until: Until) -> Result<(Report, Option<Going>), String> {
     let mut pair = Pair { was: State::Empty, would_be: State::Empty };
-    let mut report = Report::new(recorded, change);
+    let mut report = Report::new(recorded, change, until);
+    let mut open = Open::default();
+    let mut last = 0;
     let mut events = recorded.numbered().peekable();
     while let Some((seq, timed)) = events.next() {
+        last = seq;
         if let Event::Mismatched(mismatch) = &timed.event {
             report.stop(seq, format!("here the record parts from the rules, and a person took over ({mismatch})"));
-            break;
+            report.sum(&pair);
+            return Ok((report, None));
         }
         let was = step(&mut pair.was, timed.event.clone());
         for derived in was.events.iter().skip(1) {
@@ -129,20 +158,33 @@ pub fn what_if(recorded: &Recorded, change: &Change) -> Result<Report, String> {
                 let why = "the record is not what this Hob's rules derive from it: see --verify".to_owned();
                 report.stop(seq, why);
                 report.sum(&pair);
-                return Ok(report);
+                return Ok((report, None));
             }
         }
-        let would_be = step(&mut pair.would_be, changed(&timed.event, recorded, change)?);
+        let event = changed(&timed.event, recorded, change)?;
+        let would_be = step(&mut pair.would_be, event.clone());
+        open.take(&event, &would_be.effects);
         report.compared += 1;
         let is_last = events.peek().is_none();
-        if let Some(why) = report.compare(seq, &timed.event, (&was, &would_be), &pair).filter(|_| !is_last) {
+        let why = report.compare(seq, &timed.event, (&was, &would_be), &pair);
+        let otherwise = || {
+            let is_otherwise = report.asked_otherwise.last().is_some_and(|ask| ask.seq == seq);
+            (is_otherwise && until == Until::AskedOtherwise).then(|| OTHERWISE.to_owned())
+        };
+        if let Some(why) = why.or_else(otherwise).filter(|_| !is_last) {
             report.stop(seq, why);
             break;
         }
     }
     report.sum(&pair);
-    Ok(report)
+    let is_over = pair.would_be.active().is_none_or(|run| matches!(run.phase, Phase::Done(_)));
+    let going = (!is_over).then(|| Going::new(pair.would_be, Record::of(recorded, last), open));
+    Ok((report, going))
 }
+
+/// Why the recorded replies hold no longer.
+const OTHERWISE: &str =
+    "here the model would have been asked otherwise, and what it would have answered is not on record";
 
 /// The run as it was, and as it would have been.
 struct Pair {
@@ -151,7 +193,7 @@ struct Pair {
 }
 
 impl Report {
-    fn new(recorded: &Recorded, change: &Change) -> Self {
+    fn new(recorded: &Recorded, change: &Change, until: Until) -> Self {
         let sum = Sum::default();
         let mut report = Self {
             notes: Vec::new(),
@@ -165,7 +207,8 @@ impl Report {
         if !recorded.events.iter().any(|timed| matches!(timed.event, Event::Begun(_))) {
             report.notes.push("the run has not begun: nothing was decided yet".to_owned());
         }
-        if !change.what.models.is_empty() || change.what.system.is_some() {
+        let is_given = until == Until::NothingFits;
+        if is_given && (!change.what.models.is_empty() || change.what.system.is_some()) {
             report.notes.push(
                 "what another model or another prompt would have answered cannot be known: the recorded replies are taken as given"
                     .to_owned(),
@@ -182,16 +225,6 @@ impl Report {
     }
 
     fn sum(&mut self, pair: &Pair) {
-        let sum = |state: &State| Sum {
-            status: state.status().as_str(),
-            ..state.active().map_or_else(Sum::default, |run| Sum {
-                cycles: run.cycles,
-                usage: run.usage,
-                cost: run.cost,
-                unpriced: !run.is_priced(),
-                status: "",
-            })
-        };
         (self.was, self.would_be) = (sum(&pair.was), sum(&pair.would_be));
     }
 
@@ -213,6 +246,20 @@ impl Report {
             return Some(format!("the next thing on record, {}, has no place in the other run", event.kind()));
         }
         parted(pair)
+    }
+}
+
+/// What a run took so far.
+fn sum(state: &State) -> Sum {
+    Sum {
+        status: state.status().as_str(),
+        ..state.active().map_or_else(Sum::default, |run| Sum {
+            cycles: run.cycles,
+            usage: run.usage,
+            cost: run.cost,
+            unpriced: !run.is_priced(),
+            status: "",
+        })
     }
 }
 

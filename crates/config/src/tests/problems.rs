@@ -64,7 +64,7 @@ fn unknown_keys() {
     insta::assert_snapshot!(told("[agent]\niteration_max = 30\nqueue-mode = 'steer'\nzzz = 1\nbot_token = 'hunter2'"), @r#"
     config.toml:2: agent.iteration_max: is not a known key; did you mean `iterations_max`?
     config.toml:3: agent.queue-mode: is not a known key; did you mean `queue_mode`?
-    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, persona, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, tool_retries_ms, queue_mode, queue_len_max, time_zone
+    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, persona, default_guest_modules, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, tool_retries_ms, queue_mode, queue_len_max, time_zone
     config.toml:5: agent.bot_token: is not a known key; did you mean `telegram.bot_token`?
     "#);
     insta::assert_snapshot!(told("[agnet]\n[telegram]\ntoken = 'hunter2'\n\n[\"a b\\n\"]"), @r#"
@@ -318,6 +318,13 @@ fn c3_personas() {
     config.toml:16: telegram.persona: is not a persona; there are: a b, cook, default
     config.toml:17: telegram.personas.-12: is not a persona; there are: a b, cook, default
     config.toml:17: telegram.personas.home: is not the id of a chat, expected a whole number; for example "-1001234567890"
+    "#);
+    insta::assert_snapshot!(told("[agent]\ndefault_guest_modules = ['time', 'memori']"), @"config.toml:2: agent.default_guest_modules[2]: is not the module of any tool; did you mean `memory`?");
+    insta::assert_snapshot!(told("[personas.cook]\n[discord]\nbot_token = 'a'\nserver_personas = { home = 'cook', '1' = 'cok', '2' = 'cook' }\n[slack]\nbot_token = 'xoxb-a'\napp_token = 'xapp-a'\nworkspace_personas = { C1 = 'cook', T1 = 'waiter' }"), @r#"
+    config.toml:4: discord.server_personas.1: is not a persona; did you mean `cook`?
+    config.toml:4: discord.server_personas.home: is not the id of a server, expected a whole number; for example "81384788765712300"
+    config.toml:8: slack.workspace_personas.C1: is not the id of a workspace; for example "T012AB3CD"
+    config.toml:8: slack.workspace_personas.T1: is not a persona; there are: cook
     "#);
     insta::assert_snapshot!(told("[agent]\npersona = 'cook'\n[personas.clerk.loop]\nmax_cycles = 3"), @r#"
     config.toml:2: agent.persona: is not a persona; there are: clerk

@@ -14,7 +14,10 @@ fn cli_agent(agent: &mut toml::Table) {
 
 fn budget(section: &mut toml::Table) {
     // Each of them at most as much as the next wider one.
-    section.insert("month_usd".to_owned(), 1_000_000.into());
+    for key in ["month_usd", "person_month_usd"] {
+        section.insert(key.to_owned(), 1_000_000.into());
+    }
+    section.insert("month_tokens".to_owned(), 1_000_000_000_000_i64.into());
     for key in ["run_usd", "hour_usd", "day_usd"] {
         section.remove(key);
     }
@@ -22,6 +25,7 @@ fn budget(section: &mut toml::Table) {
 
 fn agent(section: &mut toml::Table) {
     section.remove("persona");
+    replace_items(section, "default_guest_modules", "memory");
     section.insert("iterations_cap".to_owned(), 1000.into());
     section.insert("hard_limit_secs".to_owned(), 86_400.into());
     cap(section, "soft_limit_secs", 86_399);
@@ -162,8 +166,9 @@ fn channel(name: &str, section: &mut toml::Table) -> bool {
 }
 
 fn slack(section: &mut toml::Table) {
-    section.remove("persona");
-    section.remove("personas");
+    for key in ["persona", "personas", "workspace_personas"] {
+        section.remove(key);
+    }
     replace(section, "bot_token", "xoxb-1-a");
     replace(section, "app_token", "xapp-1-a");
     replace(section, "api_url", "http://localhost:80/api");
@@ -207,8 +212,9 @@ fn destination(place: &mut toml::Table) {
 }
 
 fn discord(bot: &mut toml::Table) {
-    bot.remove("persona");
-    bot.remove("personas");
+    for key in ["persona", "personas", "server_personas"] {
+        bot.remove(key);
+    }
     replace(bot, "bot_token", "a.b-c_d");
     replace(bot, "api_url", "http://localhost:80/a");
 }
@@ -336,6 +342,8 @@ fn people(section: &mut toml::Table) {
 fn persona(persona: &mut toml::Table) {
     replace_items(persona, "protected_paths", "contracts");
     persona.insert("run_usd".to_owned(), 0.5.into());
+    persona.insert("month_usd".to_owned(), 1_000_000.into());
+    persona.insert("month_tokens".to_owned(), 1_000_000_000_000_i64.into());
     persona.insert("modules".to_owned(), Toml::Array(vec!["memory".into()]));
     persona.insert("iterations_cap".to_owned(), 1000.into());
     if let Some(Toml::Table(declared)) = persona.get_mut("loop") {

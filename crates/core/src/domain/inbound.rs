@@ -200,6 +200,9 @@ pub struct Circumstances {
     pub spoken: Option<Recorded>,
     /// What it answers, as far as the platform shows that.
     pub quoted: Option<Quoted>,
+    /// The server (Discord's) or workspace (Slack's) that the conversation is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// What the channel needs to answer this message, in its own words; it comes back as
     /// [`Outgoing::envelope`](crate::domain::outgoing::Outgoing::envelope).
     pub envelope: Option<String>,

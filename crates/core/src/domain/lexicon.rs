@@ -1,9 +1,13 @@
 //! Words that stand for something in English and German, in lower case, with and without accents: months, days of the week,
-//! numbers, courtesies. Whoever reads people's words looks here.
+//! numbers, courtesies.
+//!
+//! In [`said`] is how people speak of what they were told. Whoever reads people's words looks here.
 //!
 //! Never: what a sentence means. Start at [`month`].
 
 use jiff::civil::Weekday;
+
+pub mod said;
 
 /// The months: in English, short, and in German.
 pub const MONTHS: [&[&str]; 12] = [

@@ -88,7 +88,7 @@ impl<'r> Decode<'r, Sqlite> for Scope {
     }
 }
 
-/// Which of the three ways brought a memory up (row A4).
+/// What brought something up: one of the three ways (row A4), or what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]
 #[sqlx(rename_all = "snake_case")]
@@ -101,6 +101,8 @@ pub enum Leg {
     Relevance,
     /// It is a known fact.
     Fact,
+    /// Hob answered it before, and was asked for that.
+    Answer,
 }
 
 impl Leg {
@@ -112,6 +114,7 @@ impl Leg {
             Self::Salience => "salience",
             Self::Relevance => "relevance",
             Self::Fact => "fact",
+            Self::Answer => "answer",
         }
     }
 }

@@ -24,6 +24,7 @@ pub mod network;
 pub mod notebook;
 pub mod origin;
 pub mod outgoing;
+pub mod plan;
 pub mod principal;
 pub mod redactor;
 pub mod rng;

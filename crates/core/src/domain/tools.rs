@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::plan::Step;
 use crate::domain::tool_class::Classing;
 
 /// The module of the tools by which a run is steered: they are always on offer.
@@ -12,6 +13,9 @@ pub const USE_TOOL: &str = "use_tool";
 
 /// The tool by which what a run has changed in its draft of the workspace is kept.
 pub const KEEP_CHANGES: &str = "keep_changes";
+
+/// The tool by which a run says what it intends, before it reads what others wrote.
+pub const PLAN: &str = "plan";
 
 /// The tool by which skills are read: who does not have it is not told of any.
 pub const USE_SKILL: &str = "use_skill";
@@ -34,7 +38,7 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 35] = [
+pub const BUILT_IN: [&str; 36] = [
     "agent_send",
     "append_run_journal_entry",
     "ask_human",
@@ -52,6 +56,7 @@ pub const BUILT_IN: [&str; 35] = [
     "manage_people",
     "manage_skills",
     "move_file",
+    PLAN,
     "read_file",
     "read_result",
     "recall",
@@ -229,6 +234,9 @@ pub struct Assessment {
     /// What "always" would cover.
     #[serde(default, skip_serializing_if = "Always::is_usual")]
     pub always: Always,
+    /// Of a call that plans: the calls that it names, with who has said what steers them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<Step>,
     /// The tools of its server that nobody has classed, where that can be done with the answer to a question about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classing: Option<Box<Classing>>,

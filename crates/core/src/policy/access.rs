@@ -134,15 +134,15 @@ pub fn known_as(external_id: &str, proof: &Proof) -> String {
 pub struct Reach<'a> {
     /// What the one who asks may.
     pub role: Role,
-    /// The persona's modules; empty: all of them.
-    pub modules: &'a BTreeSet<String>,
+    /// The modules it is kept to; none: all of them.
+    pub modules: Option<&'a BTreeSet<String>>,
 }
 
 impl Reach<'_> {
     /// Whether a tool of this module, for this role and those above, is on offer.
     #[must_use]
     pub fn covers(&self, module: &str, role: Role) -> bool {
-        let fits = module == CONTROL || self.modules.is_empty() || self.modules.contains(module);
+        let fits = module == CONTROL || self.modules.is_none_or(|modules| modules.contains(module));
         self.role >= role && fits
     }
 }
@@ -276,22 +276,25 @@ mod tests {
 
     #[test]
     fn c5_tools_go_by_role_and_by_module() {
-        let (all, memory) = (BTreeSet::new(), BTreeSet::from(["memory".to_owned()]));
+        let (memory, none) = (BTreeSet::from(["memory".to_owned()]), BTreeSet::new());
+        let (all, memory, none) = (None, Some(&memory), Some(&none));
         let table = [
-            (Role::Guest, &all, "time", Role::Guest, true),
-            (Role::Guest, &all, "memory", Role::User, false),
-            (Role::User, &all, "memory", Role::User, true),
-            (Role::User, &all, "commands", Role::Admin, false),
-            (Role::Admin, &all, "commands", Role::Admin, true),
-            (Role::Admin, &all, "commands", Role::Owner, false),
-            (Role::Owner, &all, "commands", Role::Guest, true),
-            (Role::Owner, &memory, "memory", Role::User, true),
-            (Role::Owner, &memory, "time", Role::Guest, false),
-            (Role::Owner, &memory, "control", Role::Guest, true),
-            (Role::Guest, &memory, "control", Role::Guest, true),
+            (Role::Guest, all, "time", Role::Guest, true),
+            (Role::Guest, all, "memory", Role::User, false),
+            (Role::User, all, "memory", Role::User, true),
+            (Role::User, all, "commands", Role::Admin, false),
+            (Role::Admin, all, "commands", Role::Admin, true),
+            (Role::Admin, all, "commands", Role::Owner, false),
+            (Role::Owner, all, "commands", Role::Guest, true),
+            (Role::Owner, memory, "memory", Role::User, true),
+            (Role::Owner, memory, "time", Role::Guest, false),
+            (Role::Owner, memory, "control", Role::Guest, true),
+            (Role::Guest, memory, "control", Role::Guest, true),
             // A persona takes tools away and gives none.
-            (Role::Guest, &memory, "memory", Role::User, false),
-            (Role::User, &all, "control", Role::Admin, false),
+            (Role::Guest, memory, "memory", Role::User, false),
+            (Role::User, all, "control", Role::Admin, false),
+            (Role::Owner, none, "time", Role::Guest, false),
+            (Role::Owner, none, "control", Role::Guest, true),
         ];
         for (role, modules, module, needed, expected) in table {
             assert_eq!(Reach { role, modules }.covers(module, needed), expected, "{role:?} {module} {needed:?}");

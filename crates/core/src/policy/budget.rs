@@ -1,81 +1,254 @@
-//! Budgets: how much money may go where, and until when (row N10).
+//! Budgets: how much money and how many tokens may go where, and until when (rows C2, E15, N10).
 //!
 //! Never: the sums themselves; whoever asks brings them.
 //! Start at [`Budget::windows`].
+
+use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::money::Money;
+use crate::domain::principal::Role;
 
 /// From this share of a cap on, it is told (issue: at 80 % a note).
 const NOTE_PERCENT: i64 = 80;
 
-/// What a cap holds for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// One run, with all that it starts.
-    Run,
+/// The time over which a cap holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
     /// The last sixty minutes.
     Hour,
     /// The calendar day.
     Day,
     /// The calendar month.
     Month,
-    /// The calendar month of one person.
-    PersonMonth,
 }
 
-impl Scope {
-    /// The key under `[budget]`.
-    #[must_use]
-    pub fn key(self) -> &'static str {
+impl Span {
+    fn words(self) -> &'static str {
         match self {
-            Self::Run => "run_usd",
+            Self::Hour => "an hour",
+            Self::Day => "a day",
+            Self::Month => "a month",
+        }
+    }
+
+    fn usd_key(self) -> &'static str {
+        match self {
             Self::Hour => "hour_usd",
             Self::Day => "day_usd",
             Self::Month => "month_usd",
-            Self::PersonMonth => "person_month_usd",
+        }
+    }
+
+    fn tokens_key(self) -> &'static str {
+        match self {
+            Self::Hour => "hour_tokens",
+            Self::Day => "day_tokens",
+            Self::Month => "month_tokens",
+        }
+    }
+}
+
+/// What a cap holds for. Stored in journals by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Scope {
+    /// One run, with all that it starts.
+    Run,
+    /// Everybody together.
+    House(Span),
+    /// One person.
+    Person(Span),
+    /// One persona, whoever speaks with it.
+    Persona(Span),
+}
+
+/// A scope that this Hob does not know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no scope {0:?}")]
+pub struct UnknownScope(String);
+
+/// All scopes, by the names that journals have for them.
+const NAMED: [(Scope, &str); 10] = [
+    (Scope::Run, "run"),
+    (Scope::House(Span::Hour), "hour"),
+    (Scope::House(Span::Day), "day"),
+    (Scope::House(Span::Month), "month"),
+    (Scope::Person(Span::Hour), "person_hour"),
+    (Scope::Person(Span::Day), "person_day"),
+    (Scope::Person(Span::Month), "person_month"),
+    (Scope::Persona(Span::Hour), "persona_hour"),
+    (Scope::Persona(Span::Day), "persona_day"),
+    (Scope::Persona(Span::Month), "persona_month"),
+];
+
+impl From<Scope> for String {
+    fn from(scope: Scope) -> Self {
+        scope.name().to_owned()
+    }
+}
+
+impl TryFrom<String> for Scope {
+    type Error = UnknownScope;
+
+    fn try_from(name: String) -> Result<Self, UnknownScope> {
+        let known = NAMED.iter().find(|(_, known)| *known == name);
+        known.map(|(scope, _)| *scope).ok_or(UnknownScope(name))
+    }
+}
+
+impl Scope {
+    /// The name that journals have for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        NAMED.iter().find(|(scope, _)| *scope == self).map_or("", |(_, name)| name)
+    }
+
+    /// The section of its key, of a persona's cap the persona's own.
+    #[must_use]
+    pub fn section(self, persona: Option<&str>) -> String {
+        match self {
+            Self::Run | Self::House(_) | Self::Person(_) => "budget".to_owned(),
+            Self::Persona(_) => format!("personas.{}", persona.unwrap_or_default()),
+        }
+    }
+
+    /// The key of its cap on money.
+    #[must_use]
+    pub fn usd_key(self) -> &'static str {
+        match self {
+            Self::Run => "run_usd",
+            Self::House(span) | Self::Persona(span) => span.usd_key(),
+            Self::Person(Span::Hour) => "person_hour_usd",
+            Self::Person(Span::Day) => "person_day_usd",
+            Self::Person(Span::Month) => "person_month_usd",
         }
     }
 
     /// In words, as in "the budget for …".
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn words(self, persona: Option<&str>) -> String {
         match self {
-            Self::Run => "one task",
-            Self::Hour => "an hour",
-            Self::Day => "a day",
-            Self::Month => "a month",
-            Self::PersonMonth => "one person's month",
+            Self::Run => "one task".to_owned(),
+            Self::House(span) => span.words().to_owned(),
+            Self::Person(span) => {
+                let span = span.words().split(' ').next_back().unwrap_or_default();
+                format!("one person's {span}")
+            }
+            Self::Persona(span) => format!("{} as {}", span.words(), persona.unwrap_or("a persona")),
         }
     }
 }
 
-/// The caps of a household; what is not set is not capped.
+/// How much of one of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// Money.
+    Usd(Money),
+    /// Tokens that models read and write.
+    Tokens(u64),
+}
+
+impl std::fmt::Display for Amount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Usd(money) => money.fmt(f),
+            Self::Tokens(tokens) => write!(f, "{tokens} tokens"),
+        }
+    }
+}
+
+/// Money and tokens together: what is used, or wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Money, as far as prices are known.
+    pub usd: Money,
+    /// Tokens.
+    pub tokens: u64,
+}
+
+impl Sum {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { usd: self.usd.plus(other.usd), tokens: self.tokens.saturating_add(other.tokens) }
+    }
+
+    /// Without `other`, which is part of it.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        let usd = self.usd.nanos().saturating_sub(other.usd.nanos());
+        Self { usd: Money::from_nanos(usd), tokens: self.tokens.saturating_sub(other.tokens) }
+    }
+}
+
+/// The caps of one span; what is not set is not capped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// On money.
+    pub usd: Option<Money>,
+    /// On tokens.
+    pub tokens: Option<u64>,
+}
+
+/// The caps of somebody, by span.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limited {
+    /// For any sixty minutes.
+    pub hour: Limits,
+    /// For a calendar day.
+    pub day: Limits,
+    /// For a calendar month.
+    pub month: Limits,
+}
+
+/// The caps of a household; what is not set is not capped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Budget {
     /// For one run.
     pub run: Option<Money>,
-    /// For any sixty minutes.
-    pub hour: Option<Money>,
-    /// For a calendar day.
-    pub day: Option<Money>,
-    /// For a calendar month.
-    pub month: Option<Money>,
-    /// For one person's calendar month.
-    pub person_month: Option<Money>,
+    /// For all together.
+    pub house: Limited,
+    /// For each person.
+    pub person: Limited,
+    /// Tokens of a guest in a calendar month.
+    pub guest_month: Option<u64>,
+    /// Tokens of a user in a calendar month; admins and owners have no such cap.
+    pub user_month: Option<u64>,
+    /// For personas, by their names.
+    pub personas: BTreeMap<String, Limited>,
+}
+
+/// Who is to pay, as far as caps depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Payer<'a> {
+    /// What the person may.
+    pub role: Role,
+    /// Who Hob is for them; none: nobody in particular.
+    pub persona: Option<&'a str>,
+}
+
+/// A cap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cap {
+    /// What for.
+    pub scope: Scope,
+    /// How much.
+    pub most: Amount,
+    /// The key in config.toml.
+    pub key: &'static str,
+    /// In words, as in "the budget for …", "the tokens for …".
+    pub words: String,
 }
 
 /// A cap at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// What for.
-    pub scope: Scope,
-    /// How much.
-    pub cap: Money,
+    /// The cap.
+    pub cap: Cap,
     /// Since when it is used up.
     pub since: Timestamp,
     /// When it begins anew, for people; none: with the next run.
@@ -83,102 +256,162 @@ pub struct Window {
 }
 
 impl Budget {
-    /// Whether there is no cap at all.
+    /// Whether there is any cap on money.
     #[must_use]
-    pub fn is_unlimited(&self) -> bool {
-        *self == Self::default()
+    pub fn caps_money(&self) -> bool {
+        let all = [&self.house, &self.person].into_iter().chain(self.personas.values());
+        let is_set = |limited: &Limited| [limited.hour, limited.day, limited.month].iter().any(|of| of.usd.is_some());
+        self.run.is_some() || all.into_iter().any(is_set)
     }
 
-    /// The caps that hold now, the narrowest first.
+    /// The caps that hold now for somebody, the narrowest first.
     #[must_use]
-    pub fn windows(&self, now: Timestamp, zone: &TimeZone) -> Vec<Window> {
-        let local = now.to_zoned(zone.clone());
-        let day = local.start_of_day().ok();
-        let month = local.first_of_month().and_then(|first| first.start_of_day()).ok();
-        let hour_ago = now - SignedDuration::from_hours(1);
-        let in_an_hour = now + SignedDuration::from_hours(1);
-        let window = |scope, cap: Option<Money>, since: Option<&Zoned>, resets: Option<Zoned>| {
-            let since = since.map_or(now, Zoned::timestamp);
-            cap.map(|cap| Window { scope, cap, since, resets })
+    pub fn windows(&self, payer: Payer<'_>, now: Timestamp, zone: &TimeZone) -> Vec<Window> {
+        let caps = self.caps(payer);
+        if caps.is_empty() {
+            return Vec::new();
+        }
+        let spans = Spans::at(now, zone);
+        caps.into_iter().map(|cap| spans.window(cap, now)).collect()
+    }
+
+    fn caps(&self, payer: Payer<'_>) -> Vec<Cap> {
+        let own = payer.persona.and_then(|name| self.personas.get(name)).copied().unwrap_or_default();
+        let run = self.run.map(|usd| Cap::on_money(Scope::Run, usd, None));
+        let house = self.house.caps(Scope::House, None);
+        let person = self.person_of(payer.role).caps(Scope::Person, None);
+        let person = person.map(|cap| cap.for_person(payer.role));
+        run.into_iter().chain(house).chain(person).chain(own.caps(Scope::Persona, payer.persona)).collect()
+    }
+
+    /// Tokens of a month go by the role.
+    fn person_of(&self, role: Role) -> Limited {
+        let tokens = match role {
+            Role::Guest => self.guest_month,
+            Role::User => self.user_month,
+            Role::Admin | Role::Owner => None,
         };
-        let after = |start: Option<&Zoned>, span: jiff::Span| start.and_then(|start| start.checked_add(span).ok());
-        let hour_ago = hour_ago.to_zoned(zone.clone());
-        [
-            window(Scope::Run, self.run, None, None),
-            window(Scope::Hour, self.hour, Some(&hour_ago), Some(in_an_hour.to_zoned(zone.clone()))),
-            window(Scope::Day, self.day, day.as_ref(), after(day.as_ref(), 1.day())),
-            window(Scope::Month, self.month, month.as_ref(), after(month.as_ref(), 1.month())),
-            window(Scope::PersonMonth, self.person_month, month.as_ref(), after(month.as_ref(), 1.month())),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        Limited { month: Limits { tokens, ..self.person.month }, ..self.person }
+    }
+}
+
+impl Limited {
+    /// The caps that are set, of each span money before tokens.
+    fn caps<'a>(self, scope: fn(Span) -> Scope, persona: Option<&'a str>) -> impl Iterator<Item = Cap> + use<'a> {
+        let spans = [(Span::Hour, self.hour), (Span::Day, self.day), (Span::Month, self.month)];
+        spans.into_iter().flat_map(move |(span, Limits { usd, tokens })| {
+            let usd = usd.map(|usd| Cap::on_money(scope(span), usd, persona));
+            let tokens = tokens.map(|tokens| Cap {
+                scope: scope(span),
+                most: Amount::Tokens(tokens),
+                key: span.tokens_key(),
+                words: scope(span).words(persona),
+            });
+            usd.into_iter().chain(tokens)
+        })
+    }
+}
+
+impl Cap {
+    fn on_money(scope: Scope, usd: Money, persona: Option<&str>) -> Self {
+        Self { scope, most: Amount::Usd(usd), key: scope.usd_key(), words: scope.words(persona) }
+    }
+
+    /// Those on a person's tokens are the oldest of all: under `[quotas]`, called after roles, and told to the person.
+    fn for_person(self, role: Role) -> Self {
+        let (key, words) = match (self.most, self.scope, role) {
+            (Amount::Tokens(_), Scope::Person(Span::Month), Role::Guest) => ("guest_month_tokens", "a guest's month"),
+            (Amount::Tokens(_), Scope::Person(Span::Month), _) => ("user_month_tokens", "a month"),
+            (Amount::Tokens(_), Scope::Person(span), _) => (self.key, span.words()),
+            _ => return self,
+        };
+        Self { key, words: words.to_owned(), ..self }
+    }
+}
+
+/// Where the spans that a moment lies in begin and end.
+struct Spans {
+    hour: (Zoned, Zoned),
+    day: Option<(Zoned, Zoned)>,
+    month: Option<(Zoned, Zoned)>,
+}
+
+impl Spans {
+    fn at(now: Timestamp, zone: &TimeZone) -> Self {
+        let local = now.to_zoned(zone.clone());
+        let hour = SignedDuration::from_hours(1);
+        let until = |start: Zoned, span: jiff::Span| start.checked_add(span).ok().map(|end| (start, end));
+        Self {
+            hour: ((now - hour).to_zoned(zone.clone()), (now + hour).to_zoned(zone.clone())),
+            day: local.start_of_day().ok().and_then(|start| until(start, 1.day())),
+            month: local
+                .first_of_month()
+                .and_then(|first| first.start_of_day())
+                .ok()
+                .and_then(|start| until(start, 1.month())),
+        }
+    }
+
+    fn window(&self, cap: Cap, now: Timestamp) -> Window {
+        let span = match cap.scope {
+            Scope::Run => None,
+            Scope::House(span) | Scope::Person(span) | Scope::Persona(span) => match span {
+                Span::Hour => Some(&self.hour),
+                Span::Day => self.day.as_ref(),
+                Span::Month => self.month.as_ref(),
+            },
+        };
+        let since = span.map_or(now, |(start, _)| start.timestamp());
+        Window { cap, since, resets: span.map(|(_, end)| end.clone()) }
     }
 }
 
 impl Window {
-    /// Whether something that may cost `wanted` fits, after `used` (what is set aside included). What costs nothing
-    /// always does: a model on one's own machine goes on when the money is spent.
+    /// Whether something that may take `wanted` fits, after `used` (what is set aside included). What costs nothing always fits
+    /// a cap on money: a model on one's own machine goes on when the money is spent.
     #[must_use]
-    pub fn fits(&self, used: Money, wanted: Money) -> bool {
-        wanted <= Money::ZERO || used.plus(wanted) <= self.cap
+    pub fn fits(&self, used: Sum, wanted: Sum) -> bool {
+        match self.cap.most {
+            Amount::Usd(most) => wanted.usd <= Money::ZERO || used.usd.plus(wanted.usd) <= most,
+            Amount::Tokens(most) => used.tokens.saturating_add(wanted.tokens) <= most,
+        }
     }
 
-    /// Whether it is time for a word about it.
+    /// As much of a sum as the cap is about.
     #[must_use]
-    pub fn is_nearly_used(&self, used: Money) -> bool {
-        used >= self.cap.percent(NOTE_PERCENT)
+    pub fn part(&self, sum: Sum) -> Amount {
+        match self.cap.most {
+            Amount::Usd(_) => Amount::Usd(sum.usd),
+            Amount::Tokens(_) => Amount::Tokens(sum.tokens),
+        }
+    }
+
+    /// How much of the cap a sum is: `$1.00 of $5.00`, `700 of 5000 tokens`.
+    #[must_use]
+    pub fn shown(&self, used: Sum) -> String {
+        match self.cap.most {
+            Amount::Usd(most) => format!("{} of {most}", used.usd),
+            Amount::Tokens(most) => format!("{} of {most} tokens", used.tokens),
+        }
+    }
+
+    /// Whether there is a word about it before it is used up. A person's own tokens are in `/status` all the time.
+    #[must_use]
+    pub fn is_told_ahead(&self) -> bool {
+        !matches!((self.cap.most, self.cap.scope), (Amount::Tokens(_), Scope::Person(_)))
+    }
+
+    /// Whether it is time for that word.
+    #[must_use]
+    pub fn is_nearly_used(&self, used: Sum) -> bool {
+        match self.cap.most {
+            Amount::Usd(most) => used.usd >= most.percent(NOTE_PERCENT),
+            Amount::Tokens(most) => {
+                u128::from(used.tokens) * 100 >= u128::from(most) * u128::from(NOTE_PERCENT.unsigned_abs())
+            }
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn usd(amount: f64) -> Option<Money> {
-        Some(Money::from_usd(amount))
-    }
-
-    #[test]
-    fn windows_follow_the_households_calendar_and_clock_changes() {
-        let budget = Budget { run: usd(1.0), hour: usd(2.0), day: usd(3.0), month: usd(4.0), person_month: usd(5.0) };
-        let zone = TimeZone::get("Europe/Berlin").unwrap();
-        let now = "2026-10-25T10:00:00Z".parse().unwrap();
-        let shown: Vec<String> = budget
-            .windows(now, &zone)
-            .iter()
-            .map(|window| {
-                let resets = window.resets.as_ref().map_or("-".to_owned(), |at| at.strftime("%F %H:%M").to_string());
-                format!("{} {} since {} until {resets}", window.scope.key(), window.cap, window.since)
-            })
-            .collect();
-        insta::assert_snapshot!(shown.join("\n"), @r"
-        run_usd $1.00 since 2026-10-25T10:00:00Z until -
-        hour_usd $2.00 since 2026-10-25T09:00:00Z until 2026-10-25 12:00
-        day_usd $3.00 since 2026-10-24T22:00:00Z until 2026-10-26 00:00
-        month_usd $4.00 since 2026-09-30T22:00:00Z until 2026-11-01 00:00
-        person_month_usd $5.00 since 2026-09-30T22:00:00Z until 2026-11-01 00:00
-        ");
-        assert_eq!(Budget { day: usd(3.0), ..Budget::default() }.windows(now, &zone).len(), 1);
-        assert!(Budget::default().is_unlimited() && !budget.is_unlimited());
-    }
-
-    #[test]
-    fn what_fits_and_what_is_told() {
-        let budget = Budget { run: usd(1.0), ..Budget::default() };
-        let window = budget.windows(Timestamp::UNIX_EPOCH, &TimeZone::UTC).remove(0);
-        let table = [
-            (0.0, 0.0, true, false),
-            (0.0, 1.0, true, false),
-            (0.0, 1.1, false, false),
-            (0.8, 0.2, true, true),
-            (0.8, 0.21, false, true),
-            (1.0, 0.0, true, true),
-            (1.2, 0.1, false, true),
-        ];
-        for (used, wanted, fits, told) in table {
-            let (used, wanted) = (Money::from_usd(used), Money::from_usd(wanted));
-            assert_eq!((window.fits(used, wanted), window.is_nearly_used(used)), (fits, told), "{used} {wanted}");
-        }
-    }
-}
+mod tests;

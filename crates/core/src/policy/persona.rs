@@ -1,4 +1,4 @@
-//! Who Hob is in a conversation (row C3): chosen there → by chat → by platform → everywhere → nobody in particular.
+//! Who Hob is in a conversation (row C3): chosen there → by chat → by server → by platform → everywhere → nobody in particular.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +11,8 @@ pub struct Assignments {
     pub known: BTreeSet<String>,
     /// By platform and chat.
     pub by_chat: BTreeMap<(ChannelKind, String), String>,
+    /// By platform, Hob's account there, and the server (Discord's) or workspace (Slack's).
+    pub by_server: BTreeMap<(ChannelKind, String, String), String>,
     /// By platform and Hob's account there.
     pub by_account: BTreeMap<(ChannelKind, String), String>,
     /// By platform.
@@ -26,6 +28,10 @@ pub enum Origin {
     Chosen,
     /// The config, for this chat.
     Chat,
+    /// The config, for this server.
+    Server,
+    /// The config, for this workspace.
+    Workspace,
     /// The config, for this platform.
     Platform,
     /// The config, for everywhere.
@@ -39,6 +45,8 @@ impl Origin {
         match self {
             Self::Chosen => "chosen here",
             Self::Chat => "set for this chat",
+            Self::Server => "set for this server",
+            Self::Workspace => "set for this workspace",
             Self::Platform => "set for this platform",
             Self::Everywhere => "set for everywhere",
         }
@@ -62,18 +70,32 @@ impl<'a> Resolved<'a> {
     }
 }
 
+/// What is known of a conversation beyond where it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Here<'a> {
+    /// The server or workspace that it is on; none: the platform has no such thing, or did not tell.
+    pub server: Option<&'a str>,
+    /// The persona that was chosen there.
+    pub chosen: Option<&'a str>,
+}
+
 impl Assignments {
-    /// Who Hob is in `place`, where `chosen` was chosen.
+    /// Who Hob is in `place`, of which that much is known.
     #[must_use]
-    pub fn resolve<'a>(&'a self, place: &Conversation, chosen: Option<&'a str>) -> Resolved<'a> {
+    pub fn resolve<'a>(&'a self, place: &Conversation, here: Here<'a>) -> Resolved<'a> {
+        let Here { server, chosen } = here;
         let gone = chosen.filter(|name| !self.known.contains(*name));
         let chosen = chosen.filter(|name| self.known.contains(*name)).map(|name| (name, Origin::Chosen));
         let by_chat = self.by_chat.get(&(place.channel, place.chat.clone()));
+        let key = |server: &str| (place.channel, place.account.clone(), server.to_owned());
+        let by_server = server.and_then(|server| self.by_server.get(&key(server)));
+        let server = if place.channel == ChannelKind::Slack { Origin::Workspace } else { Origin::Server };
         let by_account = self.by_account.get(&(place.channel, place.account.clone()));
         let by_platform = by_account.or_else(|| self.by_platform.get(&place.channel));
         let from = |name: Option<&'a String>, origin| name.map(|name| (name.as_str(), origin));
         let persona = chosen
             .or_else(|| from(by_chat, Origin::Chat))
+            .or_else(|| from(by_server, server))
             .or_else(|| from(by_platform, Origin::Platform))
             .or_else(|| from(self.everywhere.as_ref(), Origin::Everywhere));
         Resolved { persona, gone }
@@ -89,34 +111,47 @@ mod tests {
     }
 
     fn at_work(chat: &str) -> Conversation {
-        Conversation { account: "work".into(), ..at(ChannelKind::Telegram, chat) }
+        Conversation { account: "work".into(), ..at(ChannelKind::Discord, chat) }
     }
 
     #[test]
     fn c3_the_nearest_word_counts() {
-        let (telegram, terminal) = (ChannelKind::Telegram, ChannelKind::Terminal);
+        let (discord, slack, terminal) = (ChannelKind::Discord, ChannelKind::Slack, ChannelKind::Terminal);
+        let server = |channel, account: &str, server: &str| (channel, account.to_owned(), server.to_owned());
         let full = Assignments {
-            known: ["cook", "clerk", "nurse", "host"].map(str::to_owned).into(),
-            by_chat: BTreeMap::from([((telegram, "-1".to_owned()), "cook".to_owned())]),
-            by_account: BTreeMap::from([((telegram, "work".to_owned()), "nurse".to_owned())]),
-            by_platform: BTreeMap::from([(telegram, "clerk".to_owned())]),
+            known: ["cook", "clerk", "nurse", "host", "night"].map(str::to_owned).into(),
+            by_chat: BTreeMap::from([((discord, "1".to_owned()), "cook".to_owned())]),
+            by_server: BTreeMap::from([
+                (server(discord, "default", "s"), "night".to_owned()),
+                (server(slack, "default", "s"), "host".to_owned()),
+                (server(discord, "work", "t"), "night".to_owned()),
+            ]),
+            by_account: BTreeMap::from([((discord, "work".to_owned()), "nurse".to_owned())]),
+            by_platform: BTreeMap::from([(discord, "clerk".to_owned())]),
             everywhere: Some("host".to_owned()),
         };
         let none = Assignments::default();
         let table = [
-            (&full, at(telegram, "-1"), Some("nurse"), "nurse chosen here"),
-            (&full, at(telegram, "-1"), None, "cook set for this chat"),
-            (&full, at(telegram, "-2"), None, "clerk set for this platform"),
-            (&full, at_work("-2"), None, "nurse set for this platform"),
-            (&full, at_work("-1"), None, "cook set for this chat"),
-            (&full, at(terminal, "-1"), None, "host set for everywhere"),
-            (&full, at(terminal, "-1"), Some("cook"), "cook chosen here"),
-            (&full, at(telegram, "-1"), Some("butler"), "cook set for this chat, butler is gone"),
-            (&none, at(telegram, "-1"), None, "nobody"),
-            (&none, at(telegram, "-1"), Some("cook"), "nobody, cook is gone"),
+            (&full, at(discord, "1"), (Some("s"), Some("nurse")), "nurse chosen here"),
+            (&full, at(discord, "1"), (Some("s"), None), "cook set for this chat"),
+            (&full, at(discord, "2"), (Some("s"), None), "night set for this server"),
+            (&full, at(slack, "2"), (Some("s"), None), "host set for this workspace"),
+            // Another server's is not this one's, nor another account's.
+            (&full, at(discord, "2"), (Some("t"), None), "clerk set for this platform"),
+            (&full, at_work("2"), (Some("s"), None), "nurse set for this platform"),
+            (&full, at_work("2"), (Some("t"), None), "night set for this server"),
+            // In private, and where the platform does not tell.
+            (&full, at(discord, "2"), (None, None), "clerk set for this platform"),
+            (&full, at_work("1"), (None, None), "cook set for this chat"),
+            (&full, at(terminal, "1"), (None, None), "host set for everywhere"),
+            (&full, at(terminal, "1"), (None, Some("cook")), "cook chosen here"),
+            (&full, at(discord, "1"), (Some("s"), Some("butler")), "cook set for this chat, butler is gone"),
+            (&full, at(discord, "2"), (Some("s"), Some("butler")), "night set for this server, butler is gone"),
+            (&none, at(discord, "1"), (Some("s"), None), "nobody"),
+            (&none, at(discord, "1"), (Some("s"), Some("cook")), "nobody, cook is gone"),
         ];
-        for (assignments, place, chosen, expected) in table {
-            let resolved = assignments.resolve(&place, chosen);
+        for (assignments, place, (server, chosen), expected) in table {
+            let resolved = assignments.resolve(&place, Here { server, chosen });
             let persona = resolved
                 .persona
                 .map_or_else(|| "nobody".to_owned(), |(name, origin)| format!("{name} {}", origin.words()));

@@ -32,7 +32,7 @@ const DATA: &str = r#"[{
 
 async fn ask(data: &str, embedder: Option<Arc<dyn Embedder>>) -> Result<Vec<Ranking>, BenchError> {
     let home = tempfile::tempdir().unwrap();
-    let answers = recall(data, home.path(), embedder, &|_, _| {}).await?;
+    let answers = recall(data, home.path(), embedder, &|_, _, _| {}).await?;
     Ok(answers.into_iter().map(|answer| answer.ranking).collect())
 }
 

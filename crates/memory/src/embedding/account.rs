@@ -1,7 +1,7 @@
-//! What vectors from a server cost: set aside before it is asked, and billed by what it says it read (row N10).
+//! What vectors from a server take: set aside before it is asked, and billed by what it says it read (rows C2, N10).
 //!
-//! Never: a row for what costs nothing, or whose price nobody knows. The house's vectors are its first owner's to pay for: before
-//! there is one, none are bought.
+//! Never: a row for what costs nothing. What nobody knows the price of counts by its tokens. The house's vectors are its first
+//! owner's to pay for: before there is one, none are bought.
 //! Start at `Account::begin`.
 
 use std::sync::Arc;
@@ -40,7 +40,8 @@ pub struct Account {
 pub(super) struct OpenCall {
     id: i64,
     tokens: u64,
-    rates: Rates,
+    /// None: nobody knows.
+    rates: Option<Rates>,
 }
 
 /// What came of a call.
@@ -74,30 +75,35 @@ impl Outcome {
 }
 
 impl Account {
-    /// Sets aside what vectors for so many tokens may cost; none: it is nothing, or nobody knows.
+    /// Sets aside what vectors for so many tokens may take; none: it is nothing, or there is nobody yet whose bill it could be on.
     ///
     /// # Errors
     /// When a cap does not allow it, or the database fails.
     pub(super) async fn begin(&self, label: &str, tokens: u64) -> Result<Option<OpenCall>, EmbedError> {
-        let Some(rates) = self.table.facts(label).rates.filter(|rates| *rates != Rates::FREE) else { return Ok(None) };
+        let rates = self.table.facts(label).rates;
+        if rates == Some(Rates::FREE) {
+            return Ok(None);
+        }
         let tokens = expected(tokens);
         let begin = Begin {
             label: label.to_owned(),
             tokens,
-            reserve: price::most(tokens, 0, &rates),
+            reserve: rates.map(|rates| price::most(tokens, 0, &rates)).unwrap_or_default(),
             purse: Arc::clone(&self.purse),
             at: self.clock.now(),
         };
         match self.store.write(begin).await {
             Ok(Begun::Call(id)) => Ok(Some(OpenCall { id, tokens, rates })),
+            // An address of one's own, as far as anybody knows.
+            Ok(Begun::NobodyPays) if rates.is_none() => Ok(None),
             Ok(Begun::NobodyPays) => {
                 let what = "Nobody owns this Hob yet: no vectors are bought.".to_owned();
                 Err(EmbedError::Transient { what, retry_after: None })
             }
-            Ok(Begun::Refused(Refusal { scope, cap, resets, .. })) => {
+            Ok(Begun::Refused(Refusal { cap, resets, .. })) => {
                 let until = resets.map(|at| format!(" until {at}")).unwrap_or_default();
                 let what =
-                    format!("The budget of {cap} for {} is used up{until}: no vectors are bought.", scope.words());
+                    format!("The budget of {} for {} is used up{until}: no vectors are bought.", cap.most, cap.words);
                 Err(EmbedError::Transient { what, retry_after: None })
             }
             Err(error) => Err(failed(&error)),
@@ -112,12 +118,12 @@ impl Account {
                 CallEnd {
                     state: "answered",
                     input_tokens: signed(usage.input_tokens),
-                    cost: Some(price::cost(&usage, &call.rates).nanos()),
+                    cost: call.rates.map(|rates| price::cost(&usage, &rates).nanos()),
                     ..CallEnd::default()
                 }
             }
             Outcome::Refused => CallEnd { state: "failed", ..CallEnd::default() },
-            Outcome::Unheard => lost(Some(&call.rates), call.tokens),
+            Outcome::Unheard => lost(call.rates.as_ref(), call.tokens),
         };
         if let Err(error) = self.store.write(End { id: call.id, end, at: self.clock.now() }).await {
             // It stays set aside, and counts as lost at the next start.
@@ -153,6 +159,8 @@ impl Statement for Begin {
         let Some(user) = users::first_owner(tx).await? else { return Ok(Begun::NobodyPays) };
         let call = NewCall {
             user,
+            // The house's memory is everybody's.
+            persona: None,
             purpose: "embedding",
             model: &self.label,
             estimate: signed(self.tokens),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use reqwest::header::AUTHORIZATION;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::embedding::account::{Account, Outcome};
@@ -15,8 +15,8 @@ use crate::embedding::error::EmbedError;
 use crate::embedding::{Embedded, Embedder, EmbeddingModel, normalise};
 use hob_core::domain::secret::Secret;
 use hob_model::error::{ErrorClass, ModelError};
-use hob_model::exchange::endpoint::{Endpoint, written};
-use hob_model::exchange::look_up;
+use hob_model::exchange::endpoint::Endpoint;
+use hob_model::openai::client::Client;
 use hob_model::settings::Deadlines;
 use hob_model::tokens;
 use hob_telemetry::tasks;
@@ -53,19 +53,10 @@ pub struct OpenAiEmbedder {
 }
 
 struct Server {
-    endpoint: Endpoint,
+    client: Client,
     remote: Remote,
     /// None: whoever asks keeps no accounts.
     account: Option<Account>,
-}
-
-#[derive(Debug, Serialize)]
-struct Request<'a> {
-    model: &'a str,
-    input: Vec<&'a str>,
-    encoding_format: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dimensions: Option<usize>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -96,7 +87,7 @@ impl OpenAiEmbedder {
         let endpoint = Endpoint::new(&remote.base_url, "", Deadlines::default())
             .and_then(|endpoint| endpoint.key(AUTHORIZATION, "Bearer ", remote.api_key.as_ref()))
             .map_err(|error| for_good(decide(&error)))?;
-        let server = Arc::new(Server { endpoint, remote, account });
+        let server = Arc::new(Server { client: Client::new(endpoint), remote, account });
         let probe = server.ask(&["hello".to_owned()]).await.map_err(for_good)?;
         let remote = &server.remote;
         let dimensions = probe.first().map_or(0, Vec::len);
@@ -160,8 +151,7 @@ impl Server {
             Some(account) => account.begin(&label, input.iter().map(|text| tokens::count(text)).sum()).await?,
             None => None,
         };
-        let request = Request { model: &remote.model, input, encoding_format: "float", dimensions: remote.dimensions };
-        let answer = self.answer(&request).await;
+        let answer = self.answer(input.into_iter().map(str::to_owned).collect()).await;
         if let (Some(account), Some(open)) = (account, open) {
             let told = |reply: &Reply| reply.usage.as_ref().and_then(|usage| usage.prompt_tokens);
             let outcome = match &answer {
@@ -173,9 +163,11 @@ impl Server {
         in_order(answer.map_err(|error| decide(&error))?, texts.len(), remote.dimensions)
     }
 
-    async fn answer(&self, request: &Request<'_>) -> Result<Reply, ModelError> {
-        let body = written(request)?;
-        look_up(self.endpoint.post_json("/embeddings", body)).await.map_err(|failure| failure.error)
+    async fn answer(&self, texts: Vec<String>) -> Result<Reply, ModelError> {
+        let Remote { model, dimensions, .. } = &self.remote;
+        // Nobody has a vector of so many numbers: the server says what it takes.
+        let dimensions = dimensions.map(|dimensions| u32::try_from(dimensions).unwrap_or(u32::MAX));
+        self.client.embed(model, texts, dimensions).await.map_err(|failure| failure.error)
     }
 }
 

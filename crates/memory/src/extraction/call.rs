@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::set_aside::{expected, lost, set_aside, signed};
 use hob_core::domain::ids::{EpisodeId, UserId};
 use hob_core::domain::money::Money;
-use hob_core::policy::budget::Scope as Cap;
+use hob_core::policy::budget::Scope;
 use hob_model::catalog::Catalog;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, Usage};
@@ -94,7 +94,7 @@ impl Begun {
         match self {
             Self::Call { .. } | Self::Stale => false,
             Self::HourIsFull => true,
-            Self::Refused(refusal) => refusal.scope != Cap::PersonMonth,
+            Self::Refused(refusal) => !matches!(refusal.cap.scope, Scope::Person(_) | Scope::Persona(_)),
         }
     }
 }
@@ -115,8 +115,13 @@ impl Statement for Begin {
             },
             Purpose::Review => 1,
         };
+        let persona = match self.purpose {
+            Purpose::Stretch { episode, .. } => memory_calls::persona_of(tx, episode).await?,
+            Purpose::Review => None,
+        };
         let call = NewCall {
             user: self.user,
+            persona: persona.as_deref(),
             purpose: self.purpose.as_str(),
             model: &self.model,
             estimate: signed(self.estimate),

@@ -12,7 +12,7 @@ use super::*;
 use hob_core::domain::ids::{CallId, MessageId, SessionId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::money::Money;
-use hob_core::policy::budget::Budget;
+use hob_core::policy::budget::{Budget, Limited, Limits};
 use hob_model::catalog::Entry;
 use hob_model::error::ErrorClass;
 use hob_model::message::{ToolCall, Usage};
@@ -198,7 +198,7 @@ impl House {
     async fn restart(self) -> Self {
         let Self { home, raw, model, watch, extractor } = self;
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let budget = extractor.ports.purse.budget;
+        let budget = extractor.ports.purse.budget.clone();
         let extractor = build(store, &model, &watch, budget);
         extractor.recover().await.unwrap();
         Self { home, raw, model, watch, extractor }
@@ -340,9 +340,31 @@ async fn n6_an_outage_is_waited_for() {
     );
 }
 
+fn usd(money: Money) -> Limits {
+    Limits { usd: Some(money), tokens: None }
+}
+
+#[tokio::test]
+async fn c2_tokens_that_memory_may_not_read_are_waited_for() {
+    for (hour, persona, calls) in [(10, None, 0), (1_000_000, None, 1), (10, Some("cook"), 1)] {
+        let own = Limited { hour: Limits { usd: None, tokens: Some(hour) }, ..Limited::default() };
+        let cap = match persona {
+            None => Budget { person: own, ..Budget::default() },
+            Some(name) => Budget { personas: [(String::from(name), own)].into(), ..Budget::default() },
+        };
+        let mut house = House::open(cap).await;
+        house.say(anna(1, "my sister is called Berta")).await;
+        house.later(2 * HOUR);
+        house.answers(Ok(noted("1|family|sister's name|Berta")));
+        assert_eq!(house.pass().await.calls, calls, "{hour} {persona:?}");
+        let tokens = "SELECT count(*) FROM spend WHERE input_tokens > 0 AND persona = ''";
+        assert_eq!(house.number(tokens).await, i64::try_from(calls).unwrap());
+    }
+}
+
 #[tokio::test]
 async fn n10_without_money_nothing_is_drawn_and_nothing_is_lost() {
-    let cap = Budget { day: Some(Money::from_nanos(1)), ..Budget::default() };
+    let cap = Budget { house: Limited { day: usd(Money::from_nanos(1)), ..Limited::default() }, ..Budget::default() };
     let mut house = House::open(cap).await;
     house.say(anna(1, "my sister is called Berta")).await;
     house.later(2 * HOUR);
@@ -360,7 +382,8 @@ async fn n10_without_money_nothing_is_drawn_and_nothing_is_lost() {
 
 #[tokio::test]
 async fn n10_one_persons_cap_keeps_nobody_else_waiting() {
-    let cap = Budget { person_month: Some(Money::from_usd(0.01)), ..Budget::default() };
+    let cap =
+        Budget { person: Limited { month: usd(Money::from_usd(0.01)), ..Limited::default() }, ..Budget::default() };
     let mut house = House::open(cap).await;
     sqlx::query("INSERT INTO spend (quarter, user_id, model, calls, unpriced, input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost, prefix_breaks) VALUES ($1, 1, 'x', 1, 0, 0, 0, 0, 0, 0, 10000000, 0)")
         .bind(DAY / 900_000)

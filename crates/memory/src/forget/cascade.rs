@@ -8,9 +8,12 @@ use hob_core::domain::ids::{FactId, MemoryId, PersonId, RunId, SessionId};
 use hob_model::message::{Message, ReplyPart, ToolCall};
 use hob_model::tokens;
 use hob_store::error::StoreError;
+use hob_store::forgetting::kept::{self, Kept};
 use hob_store::forgetting::put_off::{self, PutOff};
-use hob_store::forgetting::{self, FORGOTTEN, Kept, Opening, Part, Said};
-use hob_store::{Tx, agents, facts, files, memories, occurrences, people, remembered, retention, schedules, vectors};
+use hob_store::forgetting::{self, FORGOTTEN, Opening, Part, Said};
+use hob_store::{
+    Tx, agents, answers, facts, files, memories, occurrences, people, remembered, retention, schedules, vectors,
+};
 
 /// One forgetting, within one transaction.
 #[derive(Default)]
@@ -32,6 +35,10 @@ impl Cascade {
         };
         let said = forgetting::said(tx, memory).await?;
         self.tails.extend(forgetting::recalled_memory(tx, memory).await?);
+        if let Some(said) = &said {
+            // While they are found yet.
+            self.tails.extend(answers::recalled(tx, said).await?);
+        }
         let next = memories::next(tx, memory).await?;
         remembered::delete_memory(tx, memory).await?;
         retention::drop_empty(tx, row.episode).await?;
@@ -50,6 +57,7 @@ impl Cascade {
 
     /// Something said in a conversation that goes as a whole, whether it was remembered or not.
     pub(super) async fn message(&mut self, tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
+        self.tails.extend(answers::recalled(tx, said).await?);
         for memory in forgetting::memories_of(tx, said.message).await? {
             self.memory(tx, memory).await?;
         }
@@ -89,7 +97,7 @@ impl Cascade {
     /// The words of a message, wherever they are kept.
     async fn words(&mut self, tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
         // Its place and its role stay, so that whoever counts messages counts the same: also a run that goes on.
-        if let Some(message) = forgetting::message(tx, said.message).await? {
+        if let Some(message) = kept::message(tx, said.message).await? {
             blank(tx, message).await?;
         }
         // What came with it goes as well; the content, when it is swept.
@@ -175,7 +183,7 @@ async fn take_out_words(tx: &mut Tx, said: &Said) -> Result<bool, StoreError> {
     if !forgetting::is_over(tx, said.run).await? {
         return Ok(false);
     }
-    for reply in forgetting::replies(tx, said).await? {
+    for reply in kept::replies(tx, said).await? {
         blank(tx, reply).await?;
     }
     // While the journal is there, which names them.
@@ -214,23 +222,23 @@ async fn take_out_scheduled(tx: &mut Tx, run: RunId) -> Result<bool, StoreError>
 
 /// All that was said and done in a run that is over.
 async fn take_out_whole(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    for kept in forgetting::history_of(tx, run).await? {
-        blank(tx, kept).await?;
+    for message in kept::history_of(tx, run).await? {
+        blank(tx, message).await?;
     }
     forgetting::blank(tx, run).await?;
     Ok(take_out(tx, run, Part::Journal).await? && forgetting::is_delivered(tx, run).await?)
 }
 
-async fn blank(tx: &mut Tx, mut kept: Kept) -> Result<(), StoreError> {
-    let Ok(message) = serde_json::from_str::<Message>(&kept.body) else {
+async fn blank(tx: &mut Tx, mut stored: Kept) -> Result<(), StoreError> {
+    let Ok(message) = serde_json::from_str::<Message>(&stored.body) else {
         // What cannot be read is left out of every history, and stays so.
-        kept.body = String::new();
-        return forgetting::rewrite(tx, &kept, FORGOTTEN, 0).await;
+        stored.body = String::new();
+        return kept::rewrite(tx, &stored, FORGOTTEN, 0).await;
     };
     let blanked = without_words(message);
-    kept.body = encode(&blanked)?;
+    stored.body = encode(&blanked)?;
     let tokens = i64::try_from(tokens::message(&blanked)).unwrap_or(i64::MAX);
-    forgetting::rewrite(tx, &kept, &blanked.text(), tokens).await
+    kept::rewrite(tx, &stored, &blanked.text(), tokens).await
 }
 
 fn encode(message: &Message) -> Result<String, StoreError> {

@@ -2,10 +2,13 @@
 //!
 //! | what | is recalled |
 //! |---|---|
-//! | pinned | always, before all else, but in at most two places, as long as anything else fits |
 //! | fits well | the best first |
-//! | fits nearly | only if it matters much, or was said last (in this conversation, and the window does not show it) |
+//! | fits nearly | only if it was said last (in this conversation, and the window does not show it) |
 //! | does not fit | never |
+//!
+//! Beside that, in room of its own, is raised whether it fits or not what is pinned and what the speaker said that matters, but for
+//! what the conversation's last runs were shown (`store::recall::standing`): what fits nearly first, then the pinned, then what
+//! matters most.
 //!
 //! Nothing is a good answer. What says the same as another, and what there is no room for, `tell` leaves out.
 
@@ -15,9 +18,8 @@ use crate::rank::relevance::{cut, relevance};
 use crate::rank::stem::stem;
 use crate::rank::words::words;
 use hob_core::domain::memory::Leg;
+use hob_store::recall::Salient;
 
-/// How many places those that are pinned take from what fits.
-const PINNED_MAX: usize = 2;
 /// So many times as much as may be told is looked at, as what says the same, or has no room, leaves its place to the next.
 const SPARE: usize = 4;
 /// Where the closeness to the days that are asked about stands among the features.
@@ -34,13 +36,29 @@ pub enum Fit {
     Well,
 }
 
+/// Why a memory is raised whether it fits or not.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Salience {
+    /// Its place among all that is salient, from 0.
+    pub place: usize,
+    /// Somebody wants it always remembered. If not, the speaker said it, and it matters much.
+    pub pinned: bool,
+    /// From 0 to 1.
+    pub importance: f64,
+}
+
+impl Salience {
+    /// Of what is stored.
+    pub(super) fn of(place: usize, one: &Salient) -> Self {
+        Self { place, pinned: one.pinned, importance: one.importance }
+    }
+}
+
 /// What a memory is apart from the question.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Standing {
-    /// Somebody wants it always remembered.
-    pub is_pinned: bool,
-    /// It matters much.
-    pub is_important: bool,
+    /// Why it is raised in any case; none: it is not.
+    pub salience: Option<Salience>,
     /// It was among the last in this conversation.
     pub is_recent: bool,
 }
@@ -71,7 +89,7 @@ pub struct Chosen {
     pub leg: Leg,
 }
 
-/// What part of the cut is enough for what matters much or was said last: above it every tenth of the best ten bears on the
+/// What part of the cut is enough for what was said last: above it every tenth of the best ten bears on the
 /// question, below it every fortieth (`docs/decisions/0005-ranking.md`).
 const NEARLY: f64 = 0.4;
 
@@ -96,25 +114,28 @@ fn is_of_the_day(described: &Described, question: &Question) -> bool {
     !question.days.is_empty() && closeness >= 1.0 && question.terms.iter().all(|term| of_time.contains(&term.stem))
 }
 
-/// What of the ranked `pool` may be recalled where there is room for so many, the best first.
+/// What of the ranked `pool` fits, where there is room for so many, the best first.
 #[must_use]
 pub fn fused(pool: &[Candidate], fragments: usize) -> Vec<Chosen> {
-    let is_pinned = |one: &&Candidate| one.standing.is_pinned;
-    let fits: Vec<&Candidate> = pool.iter().filter(|one| !is_pinned(one) && leg_of(one).is_some()).collect();
-    let places = if fits.is_empty() { fragments } else { PINNED_MAX };
-    let first = pool.iter().filter(is_pinned).take(places).map(|one| (one, Leg::Salience));
-    let then = fits.into_iter().filter_map(|one| Some((one, leg_of(one)?)));
-    let all = first.chain(then).take(fragments * SPARE);
-    all.map(|(one, leg)| Chosen { candidate: one.clone(), leg }).collect()
+    let fits = pool.iter().filter_map(|one| Some(Chosen { candidate: one.clone(), leg: leg_of(one)? }));
+    fits.take(fragments * SPARE).collect()
 }
 
-/// What brings it up where it is not pinned, if anything does.
+/// What of the `pool` is raised whether it fits or not, what comes first first.
+#[must_use]
+pub fn raised(pool: &[Candidate]) -> Vec<Chosen> {
+    let mut salient: Vec<(bool, usize, &Candidate)> =
+        pool.iter().filter_map(|one| Some((one.fit < Fit::Nearly, one.standing.salience?.place, one))).collect();
+    salient.sort_unstable_by_key(|(is_far, place, _)| (*is_far, *place));
+    salient.into_iter().map(|(_, _, one)| Chosen { candidate: one.clone(), leg: Leg::Salience }).collect()
+}
+
+/// What brings it up, if it fits.
 fn leg_of(candidate: &Candidate) -> Option<Leg> {
-    match (candidate.fit, candidate.standing) {
+    match (candidate.fit, candidate.standing.is_recent) {
         (Fit::Well, _) => Some(Leg::Relevance),
-        (Fit::Nearly, Standing { is_important: true, .. }) => Some(Leg::Salience),
-        (Fit::Nearly, Standing { is_recent: true, .. }) => Some(Leg::Recency),
-        (Fit::Nearly | Fit::Not, _) => None,
+        (Fit::Nearly, true) => Some(Leg::Recency),
+        (Fit::Nearly, false) | (Fit::Not, _) => None,
     }
 }
 
@@ -123,18 +144,23 @@ mod tests {
     use super::*;
     use crate::rank::lexical::Term;
 
-    /// One for each letter: `P`inned, `w`ell, `n`early, `i`mportant and nearly, `r`ecent and nearly, `-` not; the best first.
+    /// One for each letter: `w`ell, `n`early, `r`ecent and nearly, `-` not; a digit does not fit and has this place among what is
+    /// salient, `N` fits nearly and is the last of it; the best first.
     fn pool(letters: &str) -> Vec<Candidate> {
+        let salience = |place: u32| Salience { place: place as usize, pinned: true, importance: 0.3 };
         let one = |(at, letter): (u32, char)| Candidate {
             memory: i64::from(at),
             score: -f64::from(at),
             parts: [0.0; FEATURES],
             fit: match letter {
                 'w' => Fit::Well,
-                'n' | 'i' | 'r' => Fit::Nearly,
+                'n' | 'r' | 'N' => Fit::Nearly,
                 _ => Fit::Not,
             },
-            standing: Standing { is_pinned: letter == 'P', is_important: letter == 'i', is_recent: letter == 'r' },
+            standing: Standing {
+                salience: letter.to_digit(10).or((letter == 'N').then_some(9)).map(salience),
+                is_recent: letter == 'r',
+            },
             stems: vec![at],
         };
         (0..).zip(letters.chars()).map(one).collect()
@@ -142,23 +168,23 @@ mod tests {
 
     #[test]
     fn a4_what_is_recalled_is_a_table() {
-        let table: [(&str, &[i64]); 8] = [
-            ("", &[]),
-            ("nn-", &[]),
-            ("wwwwww", &[0, 1, 2, 3, 4, 5]),
-            ("wnir-w", &[0, 2, 3, 5]),
-            ("w-PPP", &[2, 3, 0]),
-            ("-PPPPPP", &[1, 2, 3, 4, 5]),
-            ("PwPwwww", &[0, 2, 1, 3, 4, 5, 6]),
-            ("Pn", &[0]),
+        let table: [(&str, &[i64], &[i64]); 7] = [
+            ("", &[], &[]),
+            ("nn-", &[], &[]),
+            ("wwwwww", &[0, 1, 2, 3, 4, 5], &[]),
+            ("wn-r-w", &[0, 3, 5], &[]),
+            ("w-201", &[0], &[3, 4, 2]),
+            ("-10", &[], &[2, 1]),
+            ("0Nw1", &[2], &[1, 0, 3]),
         ];
-        for (letters, expected) in table {
-            let found: Vec<i64> = fused(&pool(letters), 5).iter().map(|one| one.candidate.memory).collect();
-            assert_eq!(found, expected, "{letters}");
+        for (letters, fits, salient) in table {
+            let ids = |chosen: Vec<Chosen>| chosen.iter().map(|one| one.candidate.memory).collect::<Vec<_>>();
+            assert_eq!(ids(fused(&pool(letters), 5)), fits, "{letters}");
+            assert_eq!(ids(raised(&pool(letters))), salient, "{letters}");
         }
         assert_eq!(fused(&pool(&"w".repeat(30)), 5).len(), 5 * SPARE);
-        let legs: Vec<Leg> = fused(&pool("wirP"), 5).iter().map(|one| one.leg).collect();
-        assert_eq!(legs, [Leg::Salience, Leg::Relevance, Leg::Salience, Leg::Recency]);
+        let legs: Vec<Leg> = fused(&pool("wr0"), 5).iter().chain(&raised(&pool("wr0"))).map(|one| one.leg).collect();
+        assert_eq!(legs, [Leg::Relevance, Leg::Recency, Leg::Salience]);
     }
 
     #[test]

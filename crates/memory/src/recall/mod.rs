@@ -1,7 +1,8 @@
 //! Recall: what is known that bears on a question, from the scopes that may be seen.
 //!
 //! Two searches bring candidates (`words`, [`meaning`]), beside what matters, what was said last and what was said on the
-//! days that are asked about. `pool` loads their episodes and ranks them, [`fuse`] chooses, `tell` words it.
+//! days that are asked about. `pool` loads their episodes and ranks them, [`fuse`] chooses, `tell` words it. What Hob answered is
+//! looked for beside that ([`answers`]).
 //! Never: a memory of another scope, not even as a neighbour.
 
 use std::collections::HashSet;
@@ -14,6 +15,7 @@ use crate::nearby::Nearby;
 use crate::rank::features::looked_for;
 use crate::rank::gist::hash;
 use crate::rank::words::{is_stop_word, words as words_of};
+use crate::recall::answers::{Answer, Answers};
 use crate::recall::fuse::{Candidate, Chosen, Fit};
 use crate::recall::legs::Legs;
 use crate::recall::meaning::Meant;
@@ -26,7 +28,9 @@ use hob_core::domain::origin::{Origin, Source, Taint};
 use hob_core::domain::principal::Role;
 use hob_store::Store;
 use hob_store::error::StoreError;
+use hob_store::recall::Turn;
 
+pub mod answers;
 pub mod fuse;
 pub mod legs;
 pub mod meaning;
@@ -43,6 +47,11 @@ const SAME_MEANING: f32 = 0.4;
 /// Where these stand among what a memory's score is made of: the nearness of its day, and that it asks.
 const DAY: usize = 6;
 const ASKS: usize = 9;
+
+/// How much is raised at once that nobody asked for.
+pub const SALIENT_MAX: usize = 3;
+/// Its tokens in all, with what heads it, as counted here.
+pub const SALIENT_TOKENS_MAX: u64 = 150;
 
 /// How much may be recalled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +90,8 @@ pub struct Question {
     pub text: String,
     /// Where may be looked: `policy::memory::visible`.
     pub scopes: Vec<Scope>,
+    /// In whose turn it is asked: what is salient to them is raised, and what Hob answered. None: somebody looks something up.
+    pub turn: Option<Turn>,
     /// What is in front of the model anyway.
     pub window: Option<Window>,
     /// How much is wanted at most.
@@ -154,6 +165,10 @@ pub enum Means {
 pub struct Recollection {
     /// Things said; none is a good answer.
     pub fragments: Vec<Fragment>,
+    /// Things said that are raised whether they fit or not.
+    pub salient: Vec<Fragment>,
+    /// What Hob answered, if it was asked for that.
+    pub answers: Vec<Answer>,
     /// How they were looked for.
     pub means: Means,
 }
@@ -171,7 +186,12 @@ impl Memory {
     /// When the database fails. An embedding that fails costs the meaning, not the recall.
     pub async fn recall(&self, question: &Question) -> Result<Recollection, StoreError> {
         let meant = self.meant(question).await;
-        self.recall_meant(question, meant.as_ref()).await
+        let mut recalled = self.recall_meant(question, meant.as_ref()).await?;
+        if question.turn.is_some() && answers::is_asked_for(&question.text) {
+            let answers = Answers { question: question.clone(), zone: self.zone.clone() };
+            recalled.answers = self.store.read(answers).await?;
+        }
+        Ok(recalled)
     }
 
     /// What bears on the question, whose meaning is known, or is left out.
@@ -180,7 +200,8 @@ impl Memory {
     /// When the database fails.
     pub async fn recall_meant(&self, question: &Question, meant: Option<&Meant>) -> Result<Recollection, StoreError> {
         let pool = self.ranked(question, meant).await?;
-        self.told(question, fuse::fused(&pool, question.limits.fragments), meant.is_some()).await
+        let chosen = (fuse::fused(&pool, question.limits.fragments), fuse::raised(&pool));
+        self.told(question, chosen, meant.is_some()).await
     }
 
     /// What somebody finds who searches: each has one of the words, means the same, or was said on the day. An answer has
@@ -211,13 +232,19 @@ impl Memory {
             pool.into_iter().filter(is_found).partition(|one| one.parts[ASKS] != 0.0);
         let found = telling.into_iter().chain(asking).take(question.limits.fragments);
         let chosen = found.map(|candidate| Chosen { candidate, leg: Leg::Relevance }).collect();
-        Ok((self.told(question, chosen, meant.is_some()).await?, legs))
+        Ok((self.told(question, (chosen, Vec::new()), meant.is_some()).await?, legs))
     }
 
-    async fn told(&self, question: &Question, chosen: Vec<Chosen>, meant: bool) -> Result<Recollection, StoreError> {
-        let tell = Tell { chosen, scopes: list(&question.scopes), limits: question.limits };
+    async fn told(
+        &self,
+        question: &Question,
+        (chosen, raised): (Vec<Chosen>, Vec<Chosen>),
+        meant: bool,
+    ) -> Result<Recollection, StoreError> {
+        let tell = Tell { chosen, raised, scopes: list(&question.scopes), limits: question.limits };
         let means = if meant { Means::WordsAndMeaning } else { Means::Words };
-        Ok(Recollection { fragments: self.store.read(tell).await?, means })
+        let (fragments, salient) = self.store.read(tell).await?;
+        Ok(Recollection { fragments, salient, answers: Vec::new(), means })
     }
 
     /// All that may bear on the question, the best first, before anything is left out: for the benchmark, and for those who

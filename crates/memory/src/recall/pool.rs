@@ -12,7 +12,7 @@ use crate::rank::gist::{Gist, Manner, read_stems};
 use crate::rank::late::TokenSigns;
 use crate::rank::lexical::{Counts, Term};
 use crate::rank::mix::ranked;
-use crate::recall::fuse::{Candidate, Standing, fit};
+use crate::recall::fuse::{Candidate, Salience, Standing, fit};
 use crate::recall::ids;
 use crate::recall::meaning::{Meant, Vectors};
 use crate::recall::words::Found;
@@ -93,8 +93,9 @@ impl Pool {
         let found = &self.found;
         let near = self.near.iter().filter(|(id, cosine)| *cosine > 0.0 && !found.window.contains(id)).take(OF_EACH);
         let near: Vec<i64> = near.map(|(id, _)| *id).collect();
-        let standing = found.pinned.iter().chain(&found.important).chain(&found.recent);
-        let sure: Vec<i64> = standing.copied().filter(|id| !found.window.contains(id)).collect();
+        let salient = found.salient.iter().map(|one| one.id);
+        let sure: Vec<i64> =
+            salient.chain(found.recent.iter().copied()).filter(|id| !found.window.contains(id)).collect();
         let all: Vec<i64> = [&near, &found.hits, &sure, &found.of_days].into_iter().flatten().copied().collect();
         if all.is_empty() {
             return Ok(Vec::new());
@@ -178,14 +179,15 @@ impl Pool {
         let fits: HashMap<i64, _> = described.iter().map(|one| (one.id, fit(one, &question))).collect();
         let turns = sessions.iter().flat_map(|session| &session.turns);
         let said: HashMap<i64, &Gist> = turns.map(|turn| (turn.id, &turn.gist)).collect();
+        let salient: HashMap<i64, Salience> =
+            (0..).zip(&found.salient).map(|(place, one)| (one.id, Salience::of(place, one))).collect();
         let candidate = |ranked: crate::rank::mix::Ranked| Candidate {
             memory: ranked.id,
             score: ranked.score,
             parts: ranked.parts,
             fit: fits[&ranked.id],
             standing: Standing {
-                is_pinned: found.pinned.contains(&ranked.id),
-                is_important: found.important.contains(&ranked.id),
+                salience: salient.get(&ranked.id).copied(),
                 is_recent: found.recent.contains(&ranked.id),
             },
             stems: said.get(&ranked.id).map(|gist| gist.stems.clone()).unwrap_or_default(),

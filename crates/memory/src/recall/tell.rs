@@ -1,6 +1,6 @@
 //! What was chosen, in words: with what it needs before it, and no more than there is room for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use crate::passage::HOB;
 use crate::rank::mix::WEIGHTS;
 use crate::rank::select::{Choice, Piece, needs_before, select};
-use crate::recall::fuse::Chosen;
-use crate::recall::{Fragment, RecallLimits, ids, said_by};
+use crate::recall::fuse::{Chosen, Salience};
+use crate::recall::{Fragment, RecallLimits, SALIENT_MAX, SALIENT_TOKENS_MAX, ids, said_by};
+use crate::why::{IMPORTANCE, PINNED};
 use hob_model::tokens;
 use hob_store::error::StoreError;
 use hob_store::recall::{self as rows, Told};
@@ -19,10 +20,14 @@ use hob_store::{Statement, Tx};
 const LETTERS_MAX: usize = 1_200;
 /// The same for what stands before it.
 const BEFORE_LETTERS_MAX: usize = 300;
+/// The same for what nobody asked for.
+const SALIENT_LETTERS_MAX: usize = 300;
 
 /// Reads what was chosen.
 pub(super) struct Tell {
     pub(super) chosen: Vec<Chosen>,
+    /// What is raised whether it fits or not.
+    pub(super) raised: Vec<Chosen>,
     /// As the query takes them.
     pub(super) scopes: String,
     pub(super) limits: RecallLimits,
@@ -30,29 +35,64 @@ pub(super) struct Tell {
 
 #[async_trait]
 impl Statement for Tell {
-    type Output = Vec<Fragment>;
+    /// What fits, and what is raised.
+    type Output = (Vec<Fragment>, Vec<Fragment>);
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Fragment>, StoreError> {
-        if self.chosen.is_empty() {
-            return Ok(Vec::new());
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let wanted = self.chosen.iter().chain(&self.raised).map(|one| one.candidate.memory);
+        let wanted: BTreeSet<i64> = wanted.collect();
+        if wanted.is_empty() {
+            return Ok(Self::Output::default());
         }
-        let wanted = ids(self.chosen.iter().map(|one| one.candidate.memory));
-        let told = rows::told(tx, &wanted, &self.scopes).await?;
-        Ok(fragments(&self.chosen, told, self.limits))
+        let told = rows::told(tx, &ids(wanted), &self.scopes).await?;
+        let told: HashMap<i64, Told> = told.into_iter().map(|told| (told.id.0, told)).collect();
+        let fragments = fragments(&self.chosen, &told, self.limits);
+        let salient = salient(&self.raised, &told, (&fragments, self.limits));
+        Ok((fragments, salient))
     }
 }
 
 /// The chosen ones that are still there, each once, as many as there is room for.
-fn fragments(chosen: &[Chosen], told: Vec<Told>, limits: RecallLimits) -> Vec<Fragment> {
-    let mut told: HashMap<i64, Told> = told.into_iter().map(|told| (told.id.0, told)).collect();
+fn fragments(chosen: &[Chosen], told: &HashMap<i64, Told>, limits: RecallLimits) -> Vec<Fragment> {
     let there = chosen.iter().filter_map(|one| Some(choice(one, told.get(&one.candidate.memory)?)));
     let pieces = select(&there.collect::<Vec<_>>(), limits.fragments, limits.tokens);
     let legs: HashMap<i64, &Chosen> = chosen.iter().map(|one| (one.candidate.memory, one)).collect();
     let fragment = |piece: Piece| {
-        let (one, told) = (legs.get(&piece.id)?, told.remove(&piece.id)?);
-        Some(fragment(one, told, piece.before.is_some()))
+        let (one, told) = (legs.get(&piece.id)?, told.get(&piece.id)?);
+        Some(fragment(one, told.clone(), piece.before.is_some()))
     };
     pieces.into_iter().filter_map(fragment).collect()
+}
+
+/// What is raised beside what fits: nothing that is told already, and nothing with what somebody else said before it.
+fn salient(
+    raised: &[Chosen],
+    told: &HashMap<i64, Told>,
+    (fitting, limits): (&[Fragment], RecallLimits),
+) -> Vec<Fragment> {
+    let is_told = |one: &Chosen| fitting.iter().any(|fragment| fragment.memory.0 == one.candidate.memory);
+    let there = raised.iter().filter(|one| !is_told(one)).filter_map(|one| {
+        let mut told = told.get(&one.candidate.memory)?.clone();
+        told.text = shortened(&told.text, SALIENT_LETTERS_MAX);
+        (told.before_speaker, told.before_origin, told.before) = (None, None, None);
+        Some((one, told))
+    });
+    let there: HashMap<i64, (&Chosen, Told)> = there.map(|(one, told)| (told.id.0, (one, told))).collect();
+    let choices: Vec<Choice<u32>> =
+        raised.iter().filter_map(|one| there.get(&one.candidate.memory)).map(|(one, told)| choice(one, told)).collect();
+    let pieces = select(&choices, SALIENT_MAX.min(limits.fragments), SALIENT_TOKENS_MAX);
+    let fragment = |piece: Piece| {
+        let (one, told) = there.get(&piece.id)?;
+        let mut fragment = fragment(one, told.clone(), false);
+        fragment.parts = one.candidate.standing.salience.map(why_raised).into_iter().collect();
+        Some(fragment)
+    };
+    pieces.into_iter().filter_map(fragment).collect()
+}
+
+/// What raised it, as it is recorded.
+fn why_raised(salience: Salience) -> (&'static str, f64) {
+    if salience.pinned { (PINNED, 1.0) } else { (IMPORTANCE, salience.importance) }
 }
 
 /// Hob's question that it answers is a part of it; what another has said is told once.
@@ -143,6 +183,10 @@ mod tests {
         }
     }
 
+    fn all_of(rows: Vec<Told>) -> HashMap<i64, Told> {
+        rows.into_iter().map(|told| (told.id.0, told)).collect()
+    }
+
     fn limits(tokens: u64) -> RecallLimits {
         RecallLimits { tokens, ..RecallLimits::default() }
     }
@@ -162,7 +206,8 @@ mod tests {
             (told(1, "yes", None, None), None),
         ];
         for (row, expected) in table {
-            let all = fragments(&[chosen(1), chosen(2)], vec![row, told(2, "another", None, None)], limits(800));
+            let all =
+                fragments(&[chosen(1), chosen(2)], &all_of(vec![row, told(2, "another", None, None)]), limits(800));
             assert_eq!(all[0].before.as_deref(), expected, "{}", all[0].text);
             assert_eq!(all.len(), 2);
         }
@@ -171,22 +216,40 @@ mod tests {
     #[test]
     fn e5_nothing_is_told_twice() {
         let rows = || vec![told(1, "yes, do", Some((2, "shall I cook")), None), told(2, "shall I cook", None, None)];
-        let found = fragments(&[chosen(1), chosen(2)], rows(), limits(800));
+        let found = fragments(&[chosen(1), chosen(2)], &all_of(rows()), limits(800));
         assert_eq!((texts(&found), found[0].before.as_deref()), (vec!["yes, do"], Some("Ben: shall I cook")));
-        let found = fragments(&[chosen(2), chosen(1)], rows(), limits(800));
+        let found = fragments(&[chosen(2), chosen(1)], &all_of(rows()), limits(800));
         assert_eq!((texts(&found), found[1].before.as_deref()), (vec!["shall I cook", "yes, do"], None));
         let mut again = chosen(3);
         again.candidate.stems = chosen(2).candidate.stems;
         let rows = vec![told(2, "we cook", None, None), told(3, "we cooked", None, None), told(4, "x", None, None)];
-        let found = fragments(&[chosen(2), again, chosen(4)], rows, RecallLimits { fragments: 2, ..limits(800) });
+        let found =
+            fragments(&[chosen(2), again, chosen(4)], &all_of(rows), RecallLimits { fragments: 2, ..limits(800) });
         assert_eq!(texts(&found), ["we cook", "x"], "what says the same leaves its place to the next");
     }
 
     #[test]
     fn e5_what_has_no_room_is_left_out_and_what_is_gone_too() {
         let rows = vec![told(1, &"word ".repeat(100), None, None), told(2, "a few words", None, None)];
-        let found = fragments(&[chosen(3), chosen(1), chosen(2)], rows, limits(50));
+        let found = fragments(&[chosen(3), chosen(1), chosen(2)], &all_of(rows), limits(50));
         assert_eq!(texts(&found), ["a few words"]);
+    }
+
+    #[test]
+    fn a4_what_nobody_asked_for_has_little_room_of_its_own() {
+        let raised: Vec<Chosen> = (1..=9).map(chosen).collect();
+        let told_of = |text: &str| all_of((1..=9).map(|id| told(id, text, Some((20, "where is it?")), None)).collect());
+        let ids = |found: &[Fragment]| found.iter().map(|one| one.memory.0).collect::<Vec<_>>();
+        let few = told_of("the key is in the jar");
+        let found = salient(&raised, &few, (&[], limits(800)));
+        assert_eq!(ids(&found), [1, 2, 3]);
+        assert!(found.iter().all(|one| one.before.is_none()), "nobody's words come along: {found:?}");
+        let fits = fragments(&[chosen(2)], &few, limits(800));
+        assert_eq!(ids(&salient(&raised, &few, (&fits, limits(800)))), [1, 3, 4]);
+        assert_eq!(ids(&salient(&raised, &few, (&[], RecallLimits { fragments: 0, ..limits(800) }))), [0; 0]);
+        let long = salient(&raised, &told_of(&"word ".repeat(900)), (&[], limits(800)));
+        let size: u64 = long.iter().map(|one| tokens::count(&one.text)).sum();
+        assert!((1..=2).contains(&long.len()) && size <= SALIENT_TOKENS_MAX, "{}: {size}", long.len());
     }
 
     #[test]

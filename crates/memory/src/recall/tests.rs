@@ -163,6 +163,7 @@ fn asked(text: &str, scopes: &[Scope]) -> Question {
     Question {
         text: text.to_owned(),
         scopes: scopes.to_vec(),
+        turn: None,
         window: None,
         limits: RecallLimits::default(),
         now: date(2024, 5, 20).at(9, 0, 0, 0).to_zoned(TimeZone::UTC).unwrap().timestamp(),
@@ -238,17 +239,24 @@ async fn n8_a_search_finds_what_has_the_words_the_meaning_or_the_day_and_nothing
 }
 
 #[tokio::test]
-async fn a4_what_is_pinned_comes_first_and_is_not_looked_for_elsewhere() {
-    let lines =
-        [own(&["the dog is called Rex", "the code of the alarm is in the safe"]), vec![(OTHER, "no dog".to_owned())]];
+async fn a4_what_is_pinned_is_raised_in_somebodys_turn_and_is_not_looked_for_elsewhere() {
+    // What stands right beside something that fits comes along with it.
+    let lines = own(&["the dog is called Rex", "x", "y", "z", "the code of the alarm is in the safe"]);
+    let lines = [lines, vec![(OTHER, "no dog".to_owned())]];
     let (_home, memory, ids) = memory_of(lines.concat(), true).await;
-    for pinned in &ids[1..] {
+    for pinned in &ids[4..] {
         memory.store.write(Sql(format!("UPDATE memories SET pinned = 1 WHERE id = {pinned}"))).await.unwrap();
     }
-    let found = memory.recall(&asked("what is the dog called", &[OWN])).await.unwrap();
-    let found: Vec<(&str, Leg)> = found.fragments.iter().map(|one| (one.text.as_str(), one.leg)).collect();
-    let expected = [("the code of the alarm is in the safe", Leg::Salience), ("the dog is called Rex", Leg::Relevance)];
-    assert_eq!(found, expected);
+    let looked_up = asked("what is the dog called", &[OWN]);
+    let in_turn = Question { turn: Some(Turn { session: SessionId(1), speaker: UserId(1) }), ..looked_up.clone() };
+    for (question, expected) in [(looked_up, vec![]), (in_turn, vec!["the code of the alarm is in the safe"])] {
+        let found = memory.recall(&question).await.unwrap();
+        let fits: Vec<&str> = found.fragments.iter().map(|one| one.text.as_str()).collect();
+        assert!(fits[0] == "the dog is called Rex" && fits.iter().all(|text| !text.contains("alarm")), "{fits:?}");
+        let raised: Vec<&str> = found.salient.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(raised, expected);
+        assert!(found.salient.iter().all(|one| one.leg == Leg::Salience && one.parts == [("pinned", 1.0)]));
+    }
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use crate::rank::gist::{hash, is_of_time};
 use crate::rank::lexical::Term;
 use crate::recall::{Question, Window, ids, list};
 use hob_store::error::StoreError;
-use hob_store::recall as rows;
+use hob_store::recall::{self as rows, Salient};
 use hob_store::{Statement, Tx};
 
 /// The most different words of a question that are looked for.
@@ -25,7 +25,7 @@ const COUNTED: i64 = 4_000;
 const HITS: usize = 400;
 /// So many memories are many: that half of the hits may be seen is enough then.
 const MANY: i64 = 20_000;
-/// How many of what matters, and of what was said last, take part.
+/// How many of what is pinned, of what matters, and of what was said last, take part.
 const SALIENT: i64 = 5;
 const RECENT: i64 = 10;
 /// How much of the days that are asked about takes part.
@@ -52,10 +52,8 @@ pub(super) struct Found {
     pub(super) hits: Vec<i64>,
     /// What was said on those days, where it says nothing else.
     pub(super) of_days: Vec<i64>,
-    /// What is pinned.
-    pub(super) pinned: HashSet<i64>,
-    /// What matters much.
-    pub(super) important: HashSet<i64>,
+    /// What is pinned, or the speaker's own and matters much: what comes first is raised first.
+    pub(super) salient: Vec<Salient>,
     /// The last of the session.
     pub(super) recent: HashSet<i64>,
     /// What is in front of the model anyway.
@@ -67,15 +65,15 @@ impl Statement for ByWords {
     type Output = Found;
 
     async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
-        let Question { text, scopes, window, now, .. } = &self.question;
+        let Question { text, scopes, turn, window, now, .. } = &self.question;
         let stretch = window.map(|Window { session, from, through }| rows::Stretch { session, from, through });
-        let standing = rows::standing(tx, &list(scopes), stretch, (SALIENT, RECENT)).await?;
+        let moment = rows::Moment { turn: *turn, stretch };
+        let standing = rows::standing(tx, &list(scopes), moment, (SALIENT, RECENT)).await?;
         let mut found = Found {
             text: text.clone(),
             all: standing.all,
             days: dates::spoken(text, now.to_zoned(self.zone.clone()).date()),
-            pinned: standing.pinned.into_iter().collect(),
-            important: standing.important.into_iter().collect(),
+            salient: standing.salient,
             recent: standing.recent.into_iter().collect(),
             window: standing.window.into_iter().collect(),
             ..Found::default()
@@ -85,7 +83,7 @@ impl Statement for ByWords {
         let mut wanted = wanted(text, &names);
         wanted.truncate(WORDS_MAX);
         if !found.days.is_empty() && wanted.iter().all(|wanted| is_of_time(&wanted.word)) {
-            self.said_on(tx, &mut found).await?;
+            found.of_days = said_on(tx, &self.question, (&found.days, &self.zone)).await?;
         }
         self.matches(tx, wanted, &mut found).await?;
         Ok(found)
@@ -93,19 +91,6 @@ impl Statement for ByWords {
 }
 
 impl ByWords {
-    /// What was said on the days that are asked about.
-    async fn said_on(&self, tx: &mut Tx, found: &mut Found) -> Result<(), StoreError> {
-        for days in &found.days {
-            let start = |day: jiff::civil::Date| day.to_datetime(Time::midnight()).to_zoned(self.zone.clone());
-            let (Ok(from), Ok(until)) = (start(days.from), days.to.tomorrow().and_then(start)) else { continue };
-            let span = (from.timestamp().as_millisecond(), until.timestamp().as_millisecond());
-            for scope in &self.question.scopes {
-                found.of_days.extend(rows::said_between(tx, &scope.to_string(), span, OF_DAYS).await?);
-            }
-        }
-        Ok(())
-    }
-
     async fn matches(&self, tx: &mut Tx, wanted: Vec<Wanted>, found: &mut Found) -> Result<(), StoreError> {
         // What has no telling word matches nothing.
         if wanted.is_empty() {
@@ -165,6 +150,24 @@ impl ByWords {
     }
 }
 
+/// What was said on these days, scope by scope.
+pub(super) async fn said_on(
+    tx: &mut Tx,
+    question: &Question,
+    (days, zone): (&[Days], &TimeZone),
+) -> Result<Vec<i64>, StoreError> {
+    let mut said = Vec::new();
+    for days in days {
+        let start = |day: jiff::civil::Date| day.to_datetime(Time::midnight()).to_zoned(zone.clone());
+        let (Ok(from), Ok(until)) = (start(days.from), days.to.tomorrow().and_then(start)) else { continue };
+        let span = (from.timestamp().as_millisecond(), until.timestamp().as_millisecond());
+        for scope in &question.scopes {
+            said.extend(rows::said_between(tx, &scope.to_string(), span, OF_DAYS).await?);
+        }
+    }
+    Ok(said)
+}
+
 /// A word of the question.
 #[derive(Debug, Clone, PartialEq)]
 struct Word {
@@ -178,12 +181,12 @@ struct Word {
 }
 
 /// FTS5's query for a word.
-fn in_text(word: &str) -> String {
+pub(super) fn in_text(word: &str) -> String {
     format!("text : \"{word}\"")
 }
 
 /// Texts as the queries take them.
-fn strings(texts: &[String]) -> String {
+pub(super) fn strings(texts: &[String]) -> String {
     serde_json::Value::from(texts.to_vec()).to_string()
 }
 

@@ -58,7 +58,7 @@ impl Endpoint {
 
     /// A request that brings something; `path` starts with a slash.
     pub fn post(&self, path: &str) -> RequestBuilder {
-        self.client.post(format!("{}{path}", self.base)).headers(self.headers.clone())
+        self.client.post(self.url(path)).headers(self.headers.clone())
     }
 
     /// A request that brings a body as [`written`] makes it.
@@ -68,7 +68,27 @@ impl Endpoint {
 
     /// A request that fetches something; `path` starts with a slash.
     pub fn get(&self, path: &str) -> RequestBuilder {
-        self.client.get(format!("{}{path}", self.base)).headers(self.headers.clone())
+        self.client.get(self.url(path)).headers(self.headers.clone())
+    }
+
+    /// Where something is; `path` starts with a slash.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    /// What all its addresses begin with.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// What every request carries.
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// What its requests are sent with.
+    pub(crate) fn client(&self) -> &reqwest::Client {
+        &self.client
     }
 }
 

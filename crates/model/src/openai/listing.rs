@@ -9,12 +9,13 @@ use serde_json::Value;
 use crate::error::ModelError;
 use crate::exchange::answer::Failure;
 use crate::exchange::endpoint::Endpoint;
-use crate::exchange::look_up;
+use crate::openai::client::Client;
 use crate::provider::{Checked, Offered};
 
 /// What the server tells of the model `id`.
 pub(crate) async fn check(endpoint: &Endpoint, id: &str) -> Result<Checked, ModelError> {
-    let listing = match look_up::<Listing>(endpoint.get("/models")).await {
+    let client = Client::new(endpoint.clone());
+    let listing = match client.models::<Listing>().await {
         Ok(listing) => listing,
         Err(failure) if keeps_none(&failure) => return Ok(Checked::default()),
         Err(failure) => return Err(failure.error),
@@ -26,7 +27,7 @@ pub(crate) async fn check(endpoint: &Endpoint, id: &str) -> Result<Checked, Mode
     if id.contains(['/', '?', '#', '%', ' ']) {
         return Ok(Checked { listed: Some(false), context_tokens: None });
     }
-    match look_up::<Listed>(endpoint.get(&format!("/models/{id}"))).await {
+    match client.model::<Listed>(id).await {
         Ok(listed) => Ok(listed.checked()),
         Err(failure) if matches!(failure.status, 400..=499) => {
             Ok(Checked { listed: Some(false), context_tokens: None })
@@ -37,7 +38,7 @@ pub(crate) async fn check(endpoint: &Endpoint, id: &str) -> Result<Checked, Mode
 
 /// The models that the server has; none: it keeps no list.
 pub(crate) async fn list(endpoint: &Endpoint) -> Result<Option<Vec<Offered>>, ModelError> {
-    match look_up::<Listing>(endpoint.get("/models")).await {
+    match Client::new(endpoint.clone()).models::<Listing>().await {
         Ok(listing) => Ok(Some(listing.all())),
         Err(failure) if keeps_none(&failure) => Ok(None),
         Err(failure) => Err(failure.error),

@@ -3,7 +3,7 @@
 //! Never: a meaning; see [`super::reply`].
 //! Start at [`Event`].
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::lenient::or_empty;
@@ -36,11 +36,27 @@ pub(super) enum Event {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Item {
-    Message,
+    Message(Said),
     FunctionCall(FunctionCall),
     Reasoning(Reasoning),
     #[serde(other)]
     Other,
+}
+
+/// A message; its words come by themselves.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Said {
+    /// `commentary` or `final_answer`, from models that tell.
+    #[serde(default, deserialize_with = "word")]
+    pub(super) phase: Option<String>,
+}
+
+/// A word; whatever else stands there is none.
+fn word<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(from)? {
+        Value::String(word) => Some(word),
+        _ => None,
+    })
 }
 
 #[derive(Debug, Default, Deserialize)]

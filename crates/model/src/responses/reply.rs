@@ -10,7 +10,7 @@ use crate::draft::Draft;
 use crate::error::ModelError;
 use crate::exchange::{ReplyFold, broken_off, malformed};
 use crate::message::{Completion, StopReason, ToolCall, Usage};
-use crate::responses::event::{Ended, Event, FunctionCall, Item, Reasoning, WireUsage};
+use crate::responses::event::{Ended, Event, FunctionCall, Item, Reasoning, Said, WireUsage};
 use hob_core::domain::ids::CallId;
 
 #[cfg(test)]
@@ -18,8 +18,10 @@ mod tests;
 
 /// What is sealed: a whole reasoning item.
 pub(super) const REASONING: &str = "reasoning";
+/// What is sealed as well: which phase of the reply the words after it are. The API wants it back with them.
+pub(super) const PHASE: &str = "phase";
 /// Stands between two messages of one reply.
-const NEXT_MESSAGE: &str = "\n\n";
+pub(super) const NEXT_MESSAGE: &str = "\n\n";
 
 /// A reply while it is written.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub(super) struct Reply {
     spoke: bool,
     /// The next words belong to another message.
     parted: bool,
+    /// The phase of the message that is being said is known.
+    phased: bool,
 }
 
 impl ReplyFold for Reply {
@@ -65,16 +69,14 @@ impl ReplyFold for Reply {
 impl Reply {
     /// Nothing yet; `label` is the model's, for what it seals.
     pub(super) fn new(label: &str) -> Self {
-        Self { draft: Draft::new(label), usage: Usage::default(), stop: None, spoke: false, parted: false }
+        let usage = Usage::default();
+        Self { draft: Draft::new(label), usage, stop: None, spoke: false, parted: false, phased: false }
     }
 
     fn take_event(&mut self, event: Event, whole: &str) -> Result<String, ModelError> {
         match event {
             Event::Words { delta } => self.words(&delta),
-            Event::ItemAdded { item: Item::Message } => {
-                self.parted = self.spoke;
-                Ok(String::new())
-            }
+            Event::ItemAdded { item: Item::Message(said) } => self.begin(said).map(|()| String::new()),
             Event::Arguments { delta } => self.draft.grow(delta.len()).map(|()| String::new()),
             Event::ItemDone { item } => self.item(item).map(|()| String::new()),
             Event::Ended { response } => Ok(self.end(&response)),
@@ -101,8 +103,16 @@ impl Reply {
                 self.draft.call(ToolCall { id: CallId(call_id), name, arguments })
             }
             Item::Reasoning(reasoning) => self.reasoning(&reasoning),
-            Item::Message | Item::Other => Ok(()),
+            // Some tell it only now.
+            Item::Message(Said { phase: Some(phase) }) if !self.phased => self.draft.seal_open_words(PHASE, phase),
+            Item::Message(_) | Item::Other => Ok(()),
         }
+    }
+
+    fn begin(&mut self, said: Said) -> Result<(), ModelError> {
+        self.parted = self.spoke;
+        self.phased = said.phase.is_some();
+        said.phase.map_or(Ok(()), |phase| self.draft.seal(PHASE, phase))
     }
 
     /// What is not sealed is of no use: nothing is kept at OpenAI under its id.

@@ -1,3 +1,5 @@
+use futures::StreamExt as _;
+
 use super::*;
 
 fn settings() -> Settings {
@@ -14,33 +16,34 @@ fn settings() -> Settings {
 
 fn recording(content: &[u8]) -> Recording<'_> {
     let kind = Kind::of("audio/ogg", false).unwrap();
-    Recording { content, hash: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", kind, seconds: None }
+    Recording { content, kind, seconds: None }
 }
 
-#[test]
-fn c6_a_recording_is_sent_as_a_form() {
-    let (kind, body) = form(&settings(), &recording(b"OggS"));
-    let body = String::from_utf8(body).unwrap().replace("\r\n", "\n");
-    insta::assert_snapshot!(format!("{kind}\n{body}"), @r#"
-    multipart/form-data; boundary=hob-0123456789abcdef0123456789abcdef0123456789abcdef
-    --hob-0123456789abcdef0123456789abcdef0123456789abcdef
+#[tokio::test]
+async fn c6_a_recording_is_sent_as_a_form() {
+    let form = <Form as AsyncTryFrom<Spoken>>::try_from(Spoken::new(&settings(), &recording(b"OggS"))).await.unwrap();
+    let boundary = form.boundary().to_owned();
+    let body: Vec<Bytes> = form.into_stream().map(|piece| piece.unwrap()).collect().await;
+    let body = String::from_utf8(body.concat()).unwrap().replace("\r\n", "\n").replace(&boundary, "BOUNDARY");
+    insta::assert_snapshot!(body, @r#"
+    --BOUNDARY
     Content-Disposition: form-data; name="model"
 
     whisper-1
-    --hob-0123456789abcdef0123456789abcdef0123456789abcdef
+    --BOUNDARY
     Content-Disposition: form-data; name="response_format"
 
     json
-    --hob-0123456789abcdef0123456789abcdef0123456789abcdef
+    --BOUNDARY
     Content-Disposition: form-data; name="language"
 
     de
-    --hob-0123456789abcdef0123456789abcdef0123456789abcdef
+    --BOUNDARY
     Content-Disposition: form-data; name="file"; filename="recording.ogg"
     Content-Type: audio/ogg
 
     OggS
-    --hob-0123456789abcdef0123456789abcdef0123456789abcdef--
+    --BOUNDARY--
     "#);
 }
 
@@ -68,12 +71,16 @@ fn c6_what_it_is_decides_under_which_name_it_is_sent() {
 #[test]
 fn n10_a_recording_costs_by_its_length() {
     let transcriber = Transcriber::new(settings()).unwrap();
-    let table = [(0, Some(60), 6_000_000), (0, Some(90), 9_000_000), (120_000, None, 6_000_000)];
-    for (bytes, seconds, nanos) in table {
-        assert_eq!(transcriber.estimate(bytes, seconds), Some(Money::from_nanos(nanos)));
+    let table = [(0, Some(60), 6_000_000, 600), (0, Some(90), 9_000_000, 900), (120_000, None, 6_000_000, 600)];
+    for (bytes, seconds, nanos, tokens) in table {
+        assert_eq!(transcriber.estimate(bytes, seconds), Sum { usd: Money::from_nanos(nanos), tokens });
     }
     let free = Transcriber::new(Settings { minute: None, ..settings() }).unwrap();
-    assert_eq!(free.estimate(1, Some(60)), None);
+    assert_eq!(
+        free.estimate(1, Some(60)),
+        Sum { usd: Money::ZERO, tokens: 600 },
+        "what nobody knows the price of has tokens"
+    );
 }
 
 #[tokio::test]

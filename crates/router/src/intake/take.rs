@@ -195,10 +195,15 @@ impl Take {
         let Arrival { session, lane, user, member, is_latest_chat, begins } = arrival;
         let known = user.as_ref().map(|user| user.id);
         let conversation = &self.inbound.conversation;
-        let session = match session {
+        let mut session = match session {
             Some(session) => session,
             None => sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?,
         };
+        let server = self.inbound.circumstances.server.as_ref();
+        if let Some(server) = server.filter(|server| session.server.as_ref() != Some(server)) {
+            sessions::set_server(tx, session.id, server).await?;
+            session.server = Some(server.clone());
+        }
         let sender = &self.inbound.sender;
         let identity = Identity {
             channel: conversation.channel,
@@ -253,7 +258,7 @@ impl Take {
         // Whatever becomes of it, it was heard.
         if claimed.is_some() && self.files.iter().any(Came::was_heard) {
             let message = (&self.inbound.conversation, self.inbound.external_id.as_str());
-            recordings::settle(tx, message, arriving.principal.user, self.now).await?;
+            recordings::settle(tx, message).await?;
         }
         Ok(claimed)
     }

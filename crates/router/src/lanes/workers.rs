@@ -144,6 +144,7 @@ mod tests {
             queue_mode: None,
             model: None,
             persona: None,
+            server: None,
             context_from: 0,
             last_ordinal: 0,
         }

@@ -53,7 +53,7 @@ pub(crate) async fn look(
     };
     let reader = Principal { user, name: inbound.sender.name.clone(), role, trust: Trust::Trusted };
     let scopes: Vec<Scope> = shown(&reader, Place::of(session, &inbound.conversation));
-    let recollection = memory.search(&Question { text, scopes, window: None, limits: LIMITS, now }).await?;
+    let recollection = memory.search(&Question { text, scopes, turn: None, window: None, limits: LIMITS, now }).await?;
     let memories = recollection.fragments.iter().map(|fragment| fragment.memory).collect();
     Ok(Some(Looked { memories, means: recollection.means }))
 }

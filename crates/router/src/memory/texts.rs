@@ -9,6 +9,8 @@ use hob_memory::forget::Forgotten;
 use hob_memory::item::Item;
 use hob_memory::nearby::Standing;
 use hob_memory::recall::Means;
+use hob_memory::why::{IMPORTANCE, PINNED};
+use hob_store::answers::Answer;
 use hob_store::remembered::{Counts, KnownRow, MemoryRow};
 
 /// The first characters of what was said that are shown.
@@ -81,6 +83,11 @@ impl View<'_> {
         let pinned = if row.pinned { ", pinned" } else { "" };
         let (day, age) = (self.day(row.at), age(self.desk.now, row.at));
         Entry(format!("m{} “{}” – {by}, {day} ({age}){place}{pinned}", row.id, cut(&row.text)))
+    }
+
+    /// Something that Hob answered.
+    pub(super) fn answer(&self, row: &Answer) -> Entry {
+        Entry(format!("“{}” – I said so, {} ({})", cut(&row.text), self.day(row.at), age(self.desk.now, row.at)))
     }
 
     /// Something known: since when, by whom.
@@ -361,8 +368,15 @@ pub(super) fn why(why: &Why) -> String {
 fn because(reason: &Reason) -> String {
     match reason.leg {
         Leg::Recency => "because it was said just before".to_owned(),
-        Leg::Salience => "because it is pinned, or matters much".to_owned(),
+        Leg::Salience => match reason.strongest.first() {
+            Some((why, _)) if why == PINNED => "because it is pinned".to_owned(),
+            Some((why, part)) if why == IMPORTANCE => {
+                format!("because who asked said it, and it matters much: {}", thousandths(*part))
+            }
+            Some(_) | None => "because it is pinned, or matters much".to_owned(),
+        },
         Leg::Fact => "because it is a fact".to_owned(),
+        Leg::Answer => "because you asked what I had said".to_owned(),
         Leg::Relevance => {
             let named = reason.strongest.iter().map(|(name, part)| format!("{name} {}", thousandths(*part)));
             let named = named.collect::<Vec<_>>().join(", ");

@@ -1,12 +1,16 @@
 //! `/why`: what was recalled for the last answer, what brought it up, and where it comes from.
 
-use crate::memory::texts::{self, Reason};
+use crate::memory::texts::{self, Entry, Reason};
 use crate::memory::{ENTRIES_MAX, View};
+use hob_agent::machine::plan::told_of;
+use hob_agent::write_off::fold;
+use hob_core::domain::ids::RunId;
 use hob_core::domain::memory::Leg;
 use hob_memory::item::Item;
 use hob_memory::recall::Means;
 use hob_memory::why;
 use hob_store::Tx;
+use hob_store::answers;
 use hob_store::error::StoreError;
 use hob_store::why::{Recalled, last_answer, recalled};
 
@@ -18,13 +22,31 @@ pub(crate) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreErr
     let Some(run) = last_answer(tx, view.caller.session.id).await? else {
         return Ok(texts::NO_ANSWER_YET.to_owned());
     };
+    let planned = planned(tx, run).await?;
     let recalled = recalled(tx, run).await?;
-    if recalled.is_empty() {
-        return Ok(texts::nothing_recalled(view.how()));
-    }
+    let told = if recalled.is_empty() { texts::nothing_recalled(view.how()) } else { of(tx, view, &recalled).await? };
+    Ok([vec![told], planned].concat().join("\n"))
+}
+
+/// What was planned for it, and done without a question (row N16). Of a record that cannot be read nothing is said.
+async fn planned(tx: &mut Tx, run: RunId) -> Result<Vec<String>, StoreError> {
+    let folded = fold(tx, run).await?.ok();
+    let active = folded.as_ref().and_then(|folded| folded.replay.state.active());
+    Ok(active.map(told_of).unwrap_or_default())
+}
+
+async fn of(tx: &mut Tx, view: &View<'_>, recalled: &[Recalled]) -> Result<String, StoreError> {
     let (mut said, mut known) = (Vec::new(), Vec::new());
     let (mut unseen, mut forgotten) = (0, 0);
-    for row in &recalled {
+    for row in recalled {
+        if row.leg == Leg::Answer {
+            match told(tx, view, row).await? {
+                Told::Shown(entry) => said.push((entry, reason(row))),
+                Told::Unseen => unseen += 1,
+                Told::Forgotten => forgotten += 1,
+            }
+            continue;
+        }
         let item = row.memory.map(Item::Memory).or(row.fact.map(Item::Fact));
         let Some(item) = item else {
             forgotten += 1;
@@ -38,8 +60,28 @@ pub(crate) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreErr
     }
     let more_facts = known.len().saturating_sub(ENTRIES_MAX);
     known.truncate(ENTRIES_MAX);
-    let means = why::means(&recalled).map(how);
+    let means = why::means(recalled).map(how);
     Ok(texts::why(&texts::Why { said, known, more_facts, unseen, forgotten, means }))
+}
+
+/// An answer of Hob's that was recalled.
+enum Told {
+    Shown(Entry),
+    /// Not the caller's to see.
+    Unseen,
+    Forgotten,
+}
+
+async fn told(tx: &mut Tx, view: &View<'_>, row: &Recalled) -> Result<Told, StoreError> {
+    let answer = match row.answer {
+        Some(answer) => answers::find(tx, answer).await?,
+        None => None,
+    };
+    Ok(match answer {
+        None => Told::Forgotten,
+        Some(answer) if !view.sees(answer.scope) => Told::Unseen,
+        Some(answer) => Told::Shown(view.answer(&answer)),
+    })
 }
 
 /// Why it was recalled, and how much each of the strongest signals brought.

@@ -5,7 +5,7 @@ use super::*;
 fn me() -> Me {
     let is_command = |text: &str| matches!(text, "/stop" | "/help" | "/status");
     let (user, bot) = ("UHOB".to_owned(), "BHOB".to_owned());
-    Me { user, bot, name: "@hob".to_owned(), account: "default".to_owned(), is_command }
+    Me { user, bot, name: "@hob".to_owned(), workspace: None, account: "default".to_owned(), is_command }
 }
 
 fn names() -> Names {

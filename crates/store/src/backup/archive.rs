@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -13,8 +14,9 @@ use sha2::{Digest as _, Sha256};
 use tar::{Builder, EntryType, Header};
 use tokio_util::sync::CancellationToken;
 
-use crate::backup::seal::{Identities, Recipients, Sink};
-use crate::backup::{BackupError, Entry, FORMAT, MANIFEST, Manifest, at};
+use crate::backup::restore::Archive;
+use crate::backup::seal::{Recipients, Sink};
+use crate::backup::{BackupError, ByteCount, Counted, Entry, FORMAT, MANIFEST, Manifest, at};
 
 /// More than this is no list of what is in an archive.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
@@ -29,15 +31,20 @@ pub(super) struct Writing {
     path: PathBuf,
     /// Ends it at the next piece that is read.
     stop: CancellationToken,
+    packed: Arc<ByteCount>,
     pub(super) entries: Vec<Entry>,
 }
 
 impl Writing {
     /// Begins a new file that nobody else may read.
-    pub(super) fn begin(path: &Path, recipients: &Recipients, stop: CancellationToken) -> Result<Self, BackupError> {
+    pub(super) fn begin(
+        path: &Path,
+        recipients: &Recipients,
+        (stop, packed): (CancellationToken, Arc<ByteCount>),
+    ) -> Result<Self, BackupError> {
         let file = at(path, OpenOptions::new().write(true).create_new(true).mode(0o600).open(path))?;
         let tar = Builder::new(GzEncoder::new(at(path, recipients.sink(file))?, Compression::default()));
-        Ok(Self { tar, path: path.to_path_buf(), stop, entries: Vec::new() })
+        Ok(Self { tar, path: path.to_path_buf(), stop, packed, entries: Vec::new() })
     }
 
     /// Adds a file's content. Its length is taken once: what grows meanwhile is cut, what shrinks is an error.
@@ -65,7 +72,10 @@ impl Writing {
         header.set_entry_type(EntryType::Regular);
         header.set_mode(mode);
         header.set_size(bytes);
-        let mut counted = Hashing::new(Stoppable { inner: content, stop: self.stop.clone() });
+        let mut counted = Hashing::new(Counted {
+            inner: Stoppable { inner: content, stop: self.stop.clone() },
+            count: Arc::clone(&self.packed),
+        });
         at(from, self.tar.append_data(&mut header, name, &mut counted))?;
         if counted.bytes != bytes {
             return at(from, Err(io::Error::other("it became shorter while it was read")));
@@ -87,9 +97,10 @@ impl Writing {
 }
 
 /// Reads an archive to its end into the empty folder `into`, and holds each byte to the list in it.
-pub(super) fn unpack(archive: &Path, identities: &Identities, into: &Path) -> Result<Manifest, BackupError> {
+pub(super) fn unpack(from: &Archive, into: &Path) -> Result<Manifest, BackupError> {
+    let archive = from.path.as_path();
     let broken = |why: String| BackupError::Broken { archive: archive.to_path_buf(), why };
-    let mut tar = tar::Archive::new(GzDecoder::new(identities.open(archive)?));
+    let mut tar = tar::Archive::new(GzDecoder::new(from.open()?));
     let (mut found, mut manifest) = (Vec::new(), None);
     for entry in tar.entries().map_err(|error| broken(error.to_string()))? {
         let mut entry = entry.map_err(|error| broken(error.to_string()))?;

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use tempfile::TempPath;
@@ -13,7 +14,7 @@ use crate::backup::below::Below;
 use crate::backup::seal::Recipients;
 use crate::backup::work::{self, Work};
 use crate::backup::{
-    BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner, room,
+    BackupError, ByteCount, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner, room,
 };
 use crate::snapshot::{self, Checked};
 
@@ -32,6 +33,8 @@ pub struct Order {
     pub now: Timestamp,
     /// Random hexadecimal digits, for the id of a Hob that has none yet.
     pub random: String,
+    /// How much of it is packed.
+    pub packed: Arc<ByteCount>,
 }
 
 /// A backup that was made and checked.
@@ -71,7 +74,7 @@ async fn made(order: Order, stop: &CancellationToken) -> Result<Made, BackupErro
     // Beside the archive: where that has room, this has. But nothing lies in the clear where only what is encrypted may.
     let clear = if order.recipients.is_empty() { None } else { Some(folder(&order.data_dir)?) };
     let place = clear.as_ref().map_or(work.path(), Work::path);
-    room::look(&order, place)?;
+    order.packed.expect(room::look(&order, place)?);
     let copy = place.join(DATABASE);
     let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy, stop).await?;
     let stop = stop.clone();
@@ -89,7 +92,7 @@ fn pack(
     (work, stop): (&Path, CancellationToken),
 ) -> Result<Made, BackupError> {
     let part = work.join("archive");
-    let mut writing = Writing::begin(&part, &order.recipients, stop)?;
+    let mut writing = Writing::begin(&part, &order.recipients, (stop, Arc::clone(&order.packed)))?;
     writing.add(DATABASE, copy)?;
     let mut gone = Vec::new();
     for hash in &checked.contents {

@@ -17,8 +17,10 @@ pub mod work;
 #[cfg(test)]
 mod tests;
 
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -38,6 +40,39 @@ const CONFIG: &str = "config.toml";
 const MANIFEST: &str = "manifest.json";
 /// The form of archives that this Hob writes.
 const FORMAT: u32 = 1;
+
+/// How much of the bytes at hand is done: for whoever waits for it.
+#[derive(Debug, Default)]
+pub struct ByteCount {
+    done: AtomicU64,
+    all: AtomicU64,
+}
+
+impl ByteCount {
+    /// How many are done, and how many there are; of 0 nobody knows yet.
+    #[must_use]
+    pub fn now(&self) -> (u64, u64) {
+        (self.done.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed))
+    }
+
+    fn expect(&self, all: u64) {
+        self.all.store(all, Ordering::Relaxed);
+    }
+}
+
+/// Counts what is read through it.
+struct Counted<R> {
+    inner: R,
+    count: Arc<ByteCount>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.count.done.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
 
 /// What an archive holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::backup::archive::unpack;
 use crate::backup::seal::Identities;
 use crate::backup::work::{self, Work};
-use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, FOLDERS, Manifest, at, mounts};
+use crate::backup::{BackupError, ByteCount, CONFIG, CONTENTS, Counted, DATABASE, FOLDERS, Manifest, at, mounts};
 use crate::lock::DataLock;
 use crate::snapshot;
 
@@ -54,13 +55,21 @@ pub struct Archive {
     pub path: PathBuf,
     /// The secret keys; for one that is not encrypted none is needed.
     pub identities: Identities,
+    /// How much of it is read.
+    pub read: Arc<ByteCount>,
 }
 
 impl Archive {
     /// One that is not encrypted.
     #[must_use]
     pub fn plain(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), identities: Identities::default() }
+        Self { path: path.to_path_buf(), identities: Identities::default(), read: Arc::default() }
+    }
+
+    /// Its bytes, as they are without encryption.
+    pub(super) fn open(&self) -> Result<impl Read + use<>, BackupError> {
+        self.read.expect(at(&self.path, fs::metadata(&self.path))?.len());
+        Ok(Counted { inner: self.identities.open(&self.path)?, count: Arc::clone(&self.read) })
     }
 }
 
@@ -75,7 +84,7 @@ pub async fn verify(archive: &Archive, scratch: &Path) -> Result<Manifest, Backu
 
 async fn unpacked(archive: &Archive, into: &Path) -> Result<Manifest, BackupError> {
     let (from, to) = (archive.clone(), into.to_path_buf());
-    let unpacking = tokio::task::spawn_blocking(move || unpack(&from.path, &from.identities, &to));
+    let unpacking = tokio::task::spawn_blocking(move || unpack(&from, &to));
     let manifest = unpacking.await.map_err(|error| BackupError::Bug(error.to_string()))??;
     let broken = |why: String| BackupError::Broken { archive: archive.path.clone(), why };
     let database = into.join(DATABASE);

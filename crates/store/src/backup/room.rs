@@ -37,10 +37,11 @@ impl Sizes {
     }
 }
 
-/// Is there room for the archive, and for the copy of the database in `copy`?
-pub(super) fn look(order: &Order, copy: &Path) -> Result<(), BackupError> {
+/// Is there room for the archive, and for the copy of the database in `copy`? Gives how many bytes are to be packed.
+pub(super) fn look(order: &Order, copy: &Path) -> Result<u64, BackupError> {
     let disk = |folder: &Path| at(folder, fs::metadata(folder).map(|folder| folder.dev()));
-    let (archive, copied) = sizes(order)?.needed(disk(&order.to)? == disk(copy)?);
+    let sizes = sizes(order)?;
+    let (archive, copied) = sizes.needed(disk(&order.to)? == disk(copy)?);
     // Named is what a person knows, not what is in it for a moment.
     let holds_copy = if order.recipients.is_empty() { &order.to } else { &order.data_dir };
     for (folder, needed) in [(&order.to, archive), (holds_copy, copied)] {
@@ -49,7 +50,7 @@ pub(super) fn look(order: &Order, copy: &Path) -> Result<(), BackupError> {
             return Err(BackupError::Room { folder: folder.clone(), needed, free });
         }
     }
-    Ok(())
+    Ok(sizes.database.saturating_add(sizes.rest))
 }
 
 fn sizes(order: &Order) -> Result<Sizes, BackupError> {

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use age::secrecy::ExposeSecret as _;
 use async_trait::async_trait;
@@ -97,7 +98,7 @@ impl Home {
     fn order(&self, second: i64, recipients: Recipients) -> Order {
         let config = Some("[agent]\niterations_max = 7\n".to_owned());
         let (data_dir, to, random) = (self.data(), self.backups(), ID.to_owned());
-        Order { data_dir, config, to, recipients, now: at(second), random }
+        Order { data_dir, config, to, recipients, now: at(second), random, packed: Arc::default() }
     }
 
     fn list(&self) -> String {
@@ -357,7 +358,7 @@ async fn n12_a_backup_that_is_stopped_leaves_nothing() {
     }
     // The packing looks for itself.
     let part = home.dir.path().join("part");
-    let mut writing = Writing::begin(&part, &Recipients::default(), stop).unwrap();
+    let mut writing = Writing::begin(&part, &Recipients::default(), (stop, Arc::default())).unwrap();
     let error = writing.add("hob.db", &home.data().join("hob.db")).unwrap_err().to_string();
     assert!(error.ends_with("it was stopped"), "{error}");
 }
@@ -415,7 +416,11 @@ async fn n12_an_encrypted_backup_is_opened_by_its_key_alone() {
     );
     let left: Vec<PathBuf> = everything(&home.backups()).into_keys().collect();
     assert_eq!(left, std::slice::from_ref(&made.path), "nothing lies there in the clear");
-    let with = |file: &Path| Archive { path: made.path.clone(), identities: Identities::read(file).unwrap() };
+    let with = |file: &Path| Archive {
+        path: made.path.clone(),
+        identities: Identities::read(file).unwrap(),
+        read: Arc::default(),
+    };
     assert_eq!(verify(&with(&ada_file), &home.data()).await.unwrap().entries.len(), 4);
     for (archive, said) in [(Archive::plain(&made.path), "by --identity"), (with(&ben_file), "opens it not")] {
         let error = verify(&archive, &home.data()).await.unwrap_err().to_string();
@@ -429,7 +434,8 @@ async fn n12_an_encrypted_backup_is_opened_by_its_key_alone() {
     fs::write(&file, format!("# the household\n\n{ben}\n")).unwrap();
     let both = home.seal(1_000_000_001, Recipients::read(&[ada], Some(&file)).unwrap()).await;
     for key in [ada_file, ben_file] {
-        let archive = Archive { path: both.path.clone(), identities: Identities::read(&key).unwrap() };
+        let archive =
+            Archive { path: both.path.clone(), identities: Identities::read(&key).unwrap(), read: Arc::default() };
         verify(&archive, &home.data()).await.unwrap();
     }
 }
@@ -445,7 +451,8 @@ async fn n12_a_damaged_encrypted_backup_is_refused() {
     flipped[middle] ^= 0x10;
     for broken in [&whole[..whole.len() / 2], &whole[..whole.len() - 9], &flipped, &whole[..60]] {
         fs::write(&made.path, broken).unwrap();
-        let archive = Archive { path: made.path.clone(), identities: Identities::read(&file).unwrap() };
+        let archive =
+            Archive { path: made.path.clone(), identities: Identities::read(&file).unwrap(), read: Arc::default() };
         assert!(restore(&archive, &home.data(), at(2)).await.is_err());
         finish(&home.data()).unwrap();
         assert_eq!(home.words().await, ["then"]);

@@ -12,11 +12,13 @@ pub enum Index {
     Memories,
     /// Of what is known.
     Facts,
+    /// Of what Hob answered.
+    Answers,
 }
 
 impl Index {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Memories, Self::Facts];
+    pub const ALL: [Self; 3] = [Self::Memories, Self::Facts, Self::Answers];
 }
 
 /// Merges an index's parts by about so many pages.
@@ -43,6 +45,11 @@ impl Statement for Merge {
             }
             Index::Facts => {
                 sqlx::query!("INSERT INTO facts_fts (facts_fts, rank) VALUES ('merge', $1)", self.pages)
+                    .execute(&mut *tx)
+                    .await?
+            }
+            Index::Answers => {
+                sqlx::query!("INSERT INTO answers_fts (answers_fts, rank) VALUES ('merge', $1)", self.pages)
                     .execute(&mut *tx)
                     .await?
             }

@@ -21,6 +21,7 @@ use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tool_class::ToolClass;
 use hob_core::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
 use hob_core::policy::arguments::shown::names_money;
+use hob_core::policy::plan::Content;
 use hob_model::provider::ToolSchema;
 
 /// The module of these tools.
@@ -145,6 +146,10 @@ fn stranger(settings: &Settings) -> Source {
 impl Tool for McpTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn content(&self) -> Content {
+        Content::ByName
     }
 
     async fn assess(&self, invocation: &Invocation, heard: &Heard<'_>) -> Assessment {

@@ -11,6 +11,7 @@ use crate::{Heard, Invocation, Outcome, Request, Tool, ToolSpec};
 use hob_core::domain::outgoing::Delivery;
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Grade, Risk, ToolFacts};
+use hob_core::policy::plan::Content;
 
 /// The most characters of one message.
 const CHARS_MAX: usize = 20_000;
@@ -46,6 +47,14 @@ impl SendMessage {
 impl Tool for SendMessage {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn content(&self) -> Content {
+        Content::Of(&["text"])
+    }
+
+    fn settled(&self) -> Vec<String> {
+        self.addresses.0.keys().cloned().collect()
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {

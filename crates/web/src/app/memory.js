@@ -14,6 +14,7 @@ const LEGS = {
   salience: "it is pinned, or matters much",
   recency: "it was said just before",
   fact: "it is a fact",
+  answer: "Hob was asked what it had said",
 };
 
 const factsOf = (count) => `${count} fact${count === 1 ? "" : "s"}`;
@@ -307,7 +308,8 @@ class Memory {
       const told = `because ${LEGS[leg] ?? leg}; score ${score.toFixed(2)}`;
       return signals.length ? el("details", {}, el("summary", {}, told), this.signals(signals)) : el("p", { class: "hint" }, told);
     };
-    const reason = (one) => (one.item ? this.entry(one.item, { more: because(one) }) : el("li", { class: "entry" }, el("p", { class: "hint" }, "Forgotten since."), because(one)));
+    const bare = (one) => (one.answered ? [el("p", { class: "who" }, "Hob · ", moment(one.answered.at)), el("p", { class: "plain" }, one.answered.text)] : [el("p", { class: "hint" }, "Forgotten since.")]);
+    const reason = (one) => (one.item ? this.entry(one.item, { more: because(one) }) : el("li", { class: "entry" }, ...bare(one), because(one)));
     return [
       el("h2", {}, `What run ${run} had before it`),
       el("blockquote", {}, el("p", { class: "plain" }, why.asked), el("p", { class: "hint" }, moment(why.at), ` in ${why.conversation}, `, el("a", { href: `/runs/${run}` }, `run ${run}`))),

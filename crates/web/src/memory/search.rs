@@ -112,7 +112,7 @@ pub(super) async fn search(
     };
     let limits = RecallLimits { fragments: FOUND_MAX, tokens: u64::MAX, facts: 0 };
     let now = served.router.clock.now();
-    let question = Question { text: text.clone(), scopes: scopes.clone(), window: None, limits, now };
+    let question = Question { text: text.clone(), scopes: scopes.clone(), turn: None, window: None, limits, now };
     let memory = served.router.terms().house.memory.clone();
     let (recollection, legs) = memory.search_by_legs(&question).await?;
     let search = SearchFacts { scopes, query: text, limit: FOUND_MAX };

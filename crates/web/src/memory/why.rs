@@ -18,7 +18,7 @@ use hob_memory::item::Item;
 use hob_memory::why::{means, signals};
 use hob_store::error::StoreError;
 use hob_store::memory_pages::{self, Answer, Asked};
-use hob_store::{Statement, Tx, why as store_why};
+use hob_store::{Statement, Tx, answers, why as store_why};
 
 /// So much of an answer is shown in a list, in characters.
 const WORDS_MAX: usize = 200;
@@ -92,14 +92,26 @@ impl Statement for Answers {
 /// Something that was recalled.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct Reason {
-    /// What; none: it was forgotten since.
+    /// What; none: it was forgotten since, or is an answer of Hob's.
     item: Option<Entry>,
-    /// What brought it up: `relevance`, `salience`, `recency` or `fact`.
+    /// What Hob had answered, and was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered: Option<Answered>,
+    /// What brought it up: `relevance`, `salience`, `recency`, `fact` or `answer`.
     leg: &'static str,
     /// How well it fitted.
     score: f64,
     /// Signal by signal, the strongest first.
     signals: Vec<Signal>,
+}
+
+/// Something that Hob had answered before.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Answered {
+    /// The words.
+    text: String,
+    /// When, in milliseconds since 1970.
+    at: i64,
 }
 
 /// What an answer had before it.
@@ -155,9 +167,14 @@ impl Statement for ReadWhy {
                 Some(item) => reading.entry(tx, item).await?,
                 None => None,
             };
+            let answered = match row.answer {
+                Some(answer) => answers::find(tx, answer).await?,
+                None => None,
+            };
+            let answered = answered.map(|answer| Answered { text: answer.text, at: answer.at });
             let signals = signals(&row).into_iter().map(|(name, part)| Signal { name, part: thousandths(part) });
             let (leg, score, signals) = (row.leg.as_str(), thousandths(row.score), signals.collect());
-            recalled.push(Reason { item, leg, score, signals });
+            recalled.push(Reason { item, answered, leg, score, signals });
         }
         Ok(Some(Why { run: self.run.0, asked: text, at, conversation, answer, how, recalled }))
     }

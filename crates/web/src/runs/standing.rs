@@ -183,7 +183,8 @@ impl Budgets {
     fn of(run: &Active) -> Self {
         let window = run.billing.models.get(run.model).and_then(|bill| bill.window);
         let budget = run.budget.as_ref().map(|stop| {
-            format!("the budget for {} ({}): {} of {}", stop.scope.words(), stop.scope.key(), stop.used, stop.cap)
+            let (words, key) = (stop.scope.words(stop.persona.as_deref()), stop.scope.usd_key());
+            format!("the budget for {words} ({key}): {} of {}", stop.used, stop.cap)
         });
         let quota =
             run.quota.as_ref().map(|stop| format!("{} ({}): {} of {}", stop.name, stop.key, stop.used, stop.cap));

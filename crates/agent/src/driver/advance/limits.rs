@@ -4,68 +4,50 @@ use std::collections::BTreeSet;
 
 use super::{Advance, Moved};
 use crate::driver::gate;
-use crate::machine::effect::ModelCall;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::state::Active;
-use crate::machine::stop::BudgetStop;
+use crate::machine::stop::{BudgetStop, QuotaStop, Whose};
 use crate::projection::Row;
 use crate::projection::write::{Target, Words, say};
-use crate::quota::Wanted;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::money::Money;
-use hob_model::purse::{Refusal, Spender};
+use hob_core::policy::budget::{Amount, Scope, Sum};
+use hob_model::purse::{Over, Refusal, Spender, Wanted};
 use hob_store::Tx;
 use hob_store::error::StoreError;
 
 impl Advance {
-    fn spender(&self, run: &Active) -> Spender {
+    fn spender<'a>(&self, run: &'a Active) -> Spender<'a> {
         let root = run.input.agent.as_ref().map_or(self.key.run, |agent| agent.root);
-        Spender { run: Some(root), user: run.input.principal.user }
+        let principal = &run.input.principal;
+        let persona = run.persona.as_ref().map(|persona| persona.name.as_str());
+        Spender { run: Some(root), user: principal.user, role: principal.role, persona }
     }
 
-    /// The budget or quota that the model call which would follow does not fit. Between this look and the call's own
-    /// record there is no other transaction: there is one writer.
+    /// The cap that the model call which would follow does not fit. Between this look and the call's own record there is no
+    /// other transaction: there is one writer.
     pub(super) async fn refusal(&self, tx: &mut Tx, moved: &Moved) -> Result<Option<Event>, StoreError> {
         let Some((run, call)) = moved.starts() else {
             return Ok(None);
         };
-        if let Some(stop) = self.over_budget(tx, moved, (run, call)).await? {
-            return Ok(Some(stop));
-        }
-        let ended = moved.rows.iter().find_map(|row| match row {
-            Row::ModelEnded(end) => Some(end.input_tokens.saturating_add(end.output_tokens).unsigned_abs()),
-            _ => None,
-        });
-        let open = self.state.active().and_then(Active::open_call).map_or(0, |call| call.counted);
-        let closed = if ended.is_some() { open } else { 0 };
-        let wanted = Wanted { tokens: call.input_estimate, unsummed: ended.unwrap_or(0), closed };
-        let stop = self.meter.refuses(tx, &run.input.principal, wanted, self.at).await?;
-        Ok(stop.map(Event::QuotaReached))
+        let usd = call.reserve.unwrap_or_default();
+        let wanted = Wanted { sum: Sum { usd, tokens: call.input_estimate }, over: self.over(moved) };
+        let refusal = self.purse.refuses(tx, self.spender(run), wanted, self.at).await?;
+        let persona = run.persona.as_ref().map(|persona| persona.name.clone());
+        Ok(refusal.map(|refusal| reached(refusal, persona)))
     }
 
-    async fn over_budget(
-        &self,
-        tx: &mut Tx,
-        moved: &Moved,
-        (run, call): (&Active, &ModelCall),
-    ) -> Result<Option<Event>, StoreError> {
-        if self.purse.budget.is_unlimited() {
-            return Ok(None);
-        }
-        // The call that this one follows is still open, and has set something aside that is now spent or free.
-        let ended = moved.rows.iter().find_map(|row| match row {
-            Row::ModelEnded(end) => Some(Money::from_nanos(end.cost.unwrap_or(0))),
+    /// The call that this one follows is still open on record, and has set something aside that is now spent or free.
+    fn over(&self, moved: &Moved) -> Option<Over> {
+        let took = moved.rows.iter().find_map(|row| match row {
+            Row::ModelEnded(end) => Some(Sum {
+                usd: Money::from_nanos(end.cost.unwrap_or(0)),
+                tokens: end.input_tokens.saturating_add(end.output_tokens).unsigned_abs(),
+            }),
             _ => None,
-        });
-        let open = self.state.active().and_then(Active::open_reserve).unwrap_or_default();
-        let wanted = call.reserve.unwrap_or_default();
-        let wanted = match ended {
-            Some(spent) => Money::from_nanos(wanted.plus(spent).nanos().saturating_sub(open.nanos())),
-            None => wanted,
-        };
-        let stop = self.purse.refuses(tx, self.spender(run), wanted, self.at).await?;
-        Ok(stop
-            .map(|Refusal { scope, cap, used, resets }| Event::BudgetReached(BudgetStop { scope, cap, used, resets })))
+        })?;
+        let open = self.state.active().and_then(Active::open_call)?;
+        Some(Over { aside: Sum { usd: open.reserve.unwrap_or_default(), tokens: open.counted }, took })
     }
 
     /// The run after `events`, to which the end of every tool call is added that nobody may make: what was not offered, and
@@ -118,12 +100,35 @@ impl Advance {
     }
 
     pub(super) async fn tell_of_budgets(&self, tx: &mut Tx, target: &Target<'_>, seq: i64) -> Result<(), StoreError> {
-        let Some(run) = self.state.active().filter(|_| !self.purse.budget.is_unlimited()) else {
-            return Ok(());
-        };
+        let Some(run) = self.state.active() else { return Ok(()) };
         for (index, note) in self.purse.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
             say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), Words::note(note)).await?;
         }
         Ok(())
+    }
+}
+
+/// What stands in the journal about a cap.
+fn reached(refusal: Refusal, persona: Option<String>) -> Event {
+    let Refusal { cap, used, resets } = refusal;
+    let persona = persona.filter(|_| matches!(cap.scope, Scope::Persona(_)));
+    match (cap.most, used) {
+        (Amount::Tokens(most), Amount::Tokens(used)) => Event::QuotaReached(QuotaStop {
+            name: cap.words,
+            key: cap.key.to_owned(),
+            cap: most,
+            used,
+            resets: resets.unwrap_or_default(),
+            whose: match (cap.scope, persona) {
+                (Scope::Persona(_), Some(persona)) => Whose::Persona(persona),
+                (Scope::House(_), _) => Whose::House,
+                (Scope::Run | Scope::Person(_) | Scope::Persona(_), _) => Whose::Person,
+            },
+        }),
+        (most, used) => {
+            let money = |amount| if let Amount::Usd(money) = amount { money } else { Money::ZERO };
+            let (cap, used, scope) = (money(most), money(used), cap.scope);
+            Event::BudgetReached(BudgetStop { scope, cap, used, resets, persona })
+        }
     }
 }

@@ -185,6 +185,7 @@ async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
         Outcome::Transient(text) => ToolOutcome::Transient { text: results.shown(id, text, chars_max).await },
         Outcome::From(_, inner) | Outcome::Along(_, inner) => Box::pin(shown(ports, id, *inner)).await,
         Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },
+        Outcome::Request(Request::Plan) => ToolOutcome::Plan,
         Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
         Outcome::Request(Request::Spawn(mission)) => ToolOutcome::Spawn { mission },
         Outcome::Request(Request::Tell { agent, text }) => ToolOutcome::Tell { agent, text },

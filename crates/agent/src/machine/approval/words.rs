@@ -1,10 +1,13 @@
 //! What is said about approvals, to people and to the model, and how people's words are read.
 
-use crate::machine::approval::{classes, keeping, scope};
+use std::collections::BTreeSet;
+
+use crate::machine::approval::{classes, keeping, scope, several};
 use crate::machine::draft;
 use crate::machine::human::Decision;
-use crate::machine::question::{Concern, Question};
+use crate::machine::question::{Beside, Concern, Question};
 use hob_core::domain::origin::Source;
+use hob_core::domain::plan::Doubt;
 use hob_core::domain::tools::Risk;
 use hob_core::policy::arguments::shown::shown;
 use hob_core::policy::invisible::marked;
@@ -33,19 +36,8 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Conc
         return keeping::question(draft, concern);
     }
     let always = if grantable || concern.this_run { "" } else { " (This is asked each time.)" };
-    let about = if concern.about.is_empty() { String::new() } else { format!(" – {}", quotable(&concern.about)) };
-    let mut lines = vec![format!("May I do this?{always}"), format!("{}{about}", quotable(name))];
-    let arguments = shown(arguments);
-    lines.push(arguments.text);
-    lines.extend(arguments.whole.map(|_| IN_FILE.to_owned()));
-    let does = may(concern.risk);
-    if concern.grade.is_safe() {
-        lines.push(format!("It {does}."));
-    } else {
-        lines.push(format!("Risk: {}. It {does}.", concern.grade.as_str()));
-    }
-    let reasons = concern.reasons.iter().take(REASONS_MAX);
-    lines.extend(reasons.map(|reason| format!("- {}", quotable(reason))));
+    let mut lines = vec![format!("May I do this?{always}")];
+    lines.extend(call("", (name, arguments), concern));
     lines.extend(read_before(concern));
     if grantable && !concern.scope.is_empty() {
         let said = Decision::Always.label();
@@ -66,11 +58,72 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Conc
     lines.join("\n")
 }
 
+/// One call of a question: which, what its tool is for, with which arguments; what it may do, and why that is dangerous.
+fn call(number: &str, (name, arguments): (&str, &str), concern: &Concern) -> Vec<String> {
+    let about = if concern.about.is_empty() { String::new() } else { format!(" – {}", quotable(&concern.about)) };
+    let mut lines = vec![format!("{number}{}{about}", quotable(name))];
+    let arguments = shown(arguments);
+    lines.push(arguments.text);
+    lines.extend(arguments.whole.map(|_| IN_FILE.to_owned()));
+    lines.extend(concern.doubts.iter().map(|value| format!("LOOK AT THIS: {}.", doubt(value))));
+    let does = may(concern.risk);
+    if concern.grade.is_safe() {
+        lines.push(format!("It {does}."));
+    } else {
+        lines.push(format!("Risk: {}. It {does}.", concern.grade.as_str()));
+    }
+    let reasons = concern.reasons.iter().take(REASONS_MAX);
+    lines.extend(reasons.map(|reason| format!("- {}", quotable(reason))));
+    lines
+}
+
+/// The question about several calls: each with its number, and who may be behind any of them.
+#[must_use]
+pub fn questions(first: (&str, &str), concern: &Concern, beside: &[Beside]) -> String {
+    let count = beside.len() + 1;
+    let mut lines = vec![format!("May I do this? There are {count}; all, some, or none.")];
+    lines.extend(call("(1) ", first, concern));
+    for (number, other) in (2..).zip(beside) {
+        lines.extend(call(&format!("({number}) "), (&other.name, &other.arguments), &other.concern));
+    }
+    let others = beside.iter().flat_map(|other| &other.concern.sources);
+    let sources: Vec<Source> =
+        concern.sources.iter().chain(others).cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    lines.extend(read_before(&Concern { sources, ..Concern::default() }));
+    if concern.owners || beside.iter().any(|other| other.concern.owners) {
+        lines.push("Only an owner can approve it.".to_owned());
+    }
+    lines.push(format!("For some of them: only 1 and {count}"));
+    lines.push(SAY_WHY_NOT.to_owned());
+    lines.join("\n")
+}
+
+/// The decision about several calls in a person's words.
+#[must_use]
+pub fn of_several(text: &str, count: usize) -> Option<Decision> {
+    let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
+    match said.as_str() {
+        "all" | "yes, all" | "yes to all" => Some(Decision::All),
+        _ if several::chosen(text, count).is_some() => Some(Decision::Named),
+        _ => decision(text).filter(|decision| *decision == Decision::Deny),
+    }
+}
+
 /// All of what a question leaves out; none: it leaves nothing out.
 #[must_use]
 pub fn left_out(question: &Question) -> Option<String> {
     match question {
         // What keeps a draft has no arguments that say what it keeps.
+        Question::Approval { name, arguments, beside, .. } if !beside.is_empty() => {
+            let others = beside.iter().map(|other| (&other.name, &other.arguments));
+            let all = std::iter::once((name, arguments)).chain(others).collect::<Vec<_>>();
+            let is_cut = all.iter().any(|(_, arguments)| shown(arguments).whole.is_some());
+            let whole = |(name, arguments): &(&String, &String)| {
+                let shown = shown(arguments);
+                format!("{}\n{}", quotable(name), shown.whole.unwrap_or(shown.text))
+            };
+            is_cut.then(|| all.iter().map(whole).collect::<Vec<_>>().join("\n\n"))
+        }
         Question::Approval { arguments, concern, .. } => {
             concern.draft.as_ref().map_or_else(|| shown(arguments).whole, |draft| draft.whole.clone())
         }
@@ -84,6 +137,20 @@ pub fn left_out(question: &Question) -> Option<String> {
         | Question::Agents
         | Question::Paused { .. } => None,
     }
+}
+
+/// A value of a planned call that its person has not said themselves.
+#[must_use]
+pub fn doubt(doubt: &Doubt) -> String {
+    let (argument, value) = (quotable(&doubt.argument), quotable(&doubt.value).replace('"', "'"));
+    let read = match &doubt.read_in {
+        Some(from) => format!("is from {}", source(from)),
+        None if doubt.planned.is_empty() => "is my own choice".to_owned(),
+        None => "is not what you have said".to_owned(),
+    };
+    let planned = quotable(&doubt.planned).replace('"', "'");
+    let planned = if planned.is_empty() { planned } else { format!("; I was to find there: \"{planned}\"") };
+    format!("{argument} \"{value}\" {read}{planned}")
 }
 
 /// What a call of this risk does, at most.
@@ -106,7 +173,7 @@ pub(super) fn read_before(concern: &Concern) -> Option<String> {
 }
 
 /// A place that words came from: whoever wrote them may have chosen its name as well.
-fn source(source: &Source) -> String {
+pub(in crate::machine) fn source(source: &Source) -> String {
     let origin = source.origin.as_str();
     let what = quotable(source.what.trim()).replace('"', "'");
     if what.is_empty() { origin.to_owned() } else { format!("{origin} (\"{what}\")") }
@@ -144,6 +211,7 @@ pub(super) fn denied(reason: Option<&str>) -> String {
 pub fn expired(question: &Question) -> String {
     let name = match question {
         Question::Approval { concern, .. } if concern.draft.is_some() => return draft::EXPIRED.to_owned(),
+        Question::Approval { beside, .. } if !beside.is_empty() => "any of them",
         Question::Approval { name, .. } => name.as_str(),
         Question::Asked { .. }
         | Question::UnsafeCall { .. }
@@ -250,12 +318,19 @@ mod tests {
         assert!(asked.contains("send\nto: Ben\nbody: xxx") && asked.contains(IN_FILE), "{asked}");
         let (call, name) = (CallId::new(1, 0), "send".to_owned());
         let concern = Box::default();
-        let asked = Question::Approval { call, name, arguments: long, grantable: false, concern };
+        let asked = Question::Approval { call, name, arguments: long, grantable: false, concern, beside: Vec::new() };
         assert!(left_out(&asked).unwrap().contains(&"x".repeat(4_000)));
         let Question::Approval { call, name, .. } = asked else { panic!("an approval") };
         let draft = Draft { whole: Some("all of it".to_owned()), ..Draft::default() };
         let concern = Box::new(Concern { draft: Some(Box::new(draft)), ..Concern::default() });
-        let kept = Question::Approval { call, name, arguments: "{}".to_owned(), grantable: false, concern };
+        let kept = Question::Approval {
+            call,
+            name,
+            arguments: "{}".to_owned(),
+            grantable: false,
+            concern,
+            beside: Vec::new(),
+        };
         assert_eq!(left_out(&kept).unwrap(), "all of it");
         assert_eq!(left_out(&Question::CrashLoop), None);
     }
@@ -275,6 +350,7 @@ mod tests {
             scope: String::new(),
             this_run: true,
             owners: true,
+            doubts: Vec::new(),
             draft: None,
         };
         insta::assert_snapshot!(question(("post", "{}"), false, &concern), @r#"

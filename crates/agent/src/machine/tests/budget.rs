@@ -6,12 +6,14 @@ use crate::machine::begun::ModelBill;
 use crate::machine::event::{Event, Reply, ToolOutcome};
 use crate::machine::stop::BudgetStop;
 use hob_core::domain::money::Money;
-use hob_core::policy::budget::Scope;
+use hob_core::policy::budget::{Scope, Span};
 use hob_model::price::Rates;
+
+const DAY: Scope = Scope::House(Span::Day);
 
 fn stop(scope: Scope, resets: Option<&str>) -> Event {
     let (cap, used) = (Money::from_usd(1.0), Money::from_usd(0.99));
-    Event::BudgetReached(BudgetStop { scope, cap, used, resets: resets.map(str::to_owned) })
+    Event::BudgetReached(BudgetStop { scope, cap, used, resets: resets.map(str::to_owned), persona: None })
 }
 
 /// What the person was told at the end.
@@ -25,7 +27,7 @@ fn told(run: &Script) -> String {
 #[test]
 fn n10_before_it_begins_nothing_is_begun() {
     let mut run = Script::queued();
-    let effects = run.on(stop(Scope::Day, Some("Sunday, 22 November, 00:00")));
+    let effects = run.on(stop(DAY, Some("Sunday, 22 November, 00:00")));
     assert_eq!(effects[1], r#"end Failed { why: "budget" }"#);
     insta::assert_snapshot!(told(&run), @"The budget for a day does not allow the next step: $0.99 of $1.00 are spent or set aside, and it may cost more than what is left. So I have not begun with this. To go on, write to me again after Sunday, 22 November, 00:00; or whoever runs me raises day_usd under [budget] in config.toml.");
 }
@@ -36,7 +38,7 @@ fn n10_a_cap_that_no_call_fits_does_not_send_people_to_wait() {
         let mut run = Script::queued();
         let (cap, used) = (Money::from_usd(1.0), Money::from_usd(used));
         let resets = Some("Sunday".to_owned());
-        run.on(Event::BudgetReached(BudgetStop { scope: Scope::Day, cap, used, resets }));
+        run.on(Event::BudgetReached(BudgetStop { scope: DAY, cap, used, resets, persona: None }));
         told(&run)
     };
     insta::assert_snapshot!(told_of(0.0), @"The budget for a day does not allow the next step: $0.00 of $1.00 are spent or set aside, and it may cost more than what is left. So I have not begun with this. Waiting does not help here: whoever runs me has to raise day_usd under [budget] in config.toml.");
@@ -63,7 +65,7 @@ fn n10_at_the_cap_the_run_is_handed_back_with_what_was_done() {
 #[test]
 fn n10_the_words_so_far_are_handed_back_too() {
     let mut run = Script::begun();
-    run.on(stop(Scope::Hour, Some("12:00")));
+    run.on(stop(Scope::House(Span::Hour), Some("12:00")));
     run.on(cut_off("Half of"));
     assert!(told(&run).contains("What I had to say so far:\nHalf of"), "{}", told(&run));
 }
@@ -71,7 +73,7 @@ fn n10_the_words_so_far_are_handed_back_too() {
 #[test]
 fn n10_an_answer_that_is_there_already_is_given() {
     let mut run = Script::begun();
-    run.on(stop(Scope::Month, None));
+    run.on(stop(Scope::House(Span::Month), None));
     run.check(says("hi"), &["answer hi", "end Completed"]);
 }
 
@@ -79,7 +81,7 @@ fn n10_an_answer_that_is_there_already_is_given() {
 fn n10_a_person_who_answers_is_told_as_well() {
     let mut run = Script::acting(&["ask_human"]);
     run.on(asks("1.0", "which?"));
-    run.on(stop(Scope::PersonMonth, None));
+    run.on(stop(Scope::Person(Span::Month), None));
     let effects = run.on(answers("this one"));
     assert_eq!(effects[1], r#"end Failed { why: "budget" }"#);
     let mut other = Script::begun();
@@ -105,7 +107,7 @@ fn n10_prices_are_known_only_if_every_models_are() {
 fn e14_a_heartbeat_without_a_budget_says_nothing() {
     let mut run = Script::fresh();
     run.on(Event::Accepted(Accepted { order: Order::Heartbeat, ..accepted() }));
-    assert_eq!(run.on(stop(Scope::Day, None)), [r#"end Failed { why: "budget" }"#]);
+    assert_eq!(run.on(stop(DAY, None)), [r#"end Failed { why: "budget" }"#]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::{
     presses, says, steers, stop, system,
 };
 use crate::machine::approval;
+use crate::machine::begun::{Begun, Rules};
 use crate::machine::effect::Effect;
 use crate::machine::event::{End, Event, JournalMismatch, Reply, ToolOutcome};
 use crate::machine::human::Decision;
@@ -74,6 +75,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
             arguments: String::new(),
             grantable: true,
             concern: Box::default(),
+            beside: Vec::new(),
         }),
         Event::Expired { question: 1 },
         Event::PauseRequested { by: BEN },
@@ -99,7 +101,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
     let rare = vec![stop(), hard_limit(), panic(), Event::Ended(End::Completed), fails(ErrorClass::UnknownModel)];
     prop_oneof![
         8 => prop::sample::select(fixed),
-        3 => Just(Event::Begun(Box::new(begun()))),
+        3 => Just(Event::Begun(Box::new(Begun { rules: Rules::CURRENT, ..begun() }))),
         2 => Just(done("1.0")),
         1 => prop::sample::select(rare),
     ]
@@ -118,6 +120,20 @@ fn acts(run: &Active, call: &CallId, name: &str) -> bool {
 
 fn over(state: &State) -> bool {
     matches!(state, State::Closed(_)) || state.active().is_some_and(|run| matches!(run.phase, Phase::Done(_)))
+}
+
+/// The calls of a list that a person's word lets go.
+fn listed(event: Option<&Event>, before: Option<&State>) -> Vec<String> {
+    let (Some(Event::HumanAnswered(answer)), Some(run)) = (event, before.and_then(State::active)) else {
+        return Vec::new();
+    };
+    let Phase::Waiting { question: question @ Question::Approval { call, beside, .. }, .. } = &run.phase else {
+        return Vec::new();
+    };
+    let calls = std::iter::once(call).chain(beside.iter().map(|other| &other.call));
+    let decision = Decision::parse(&answer.text, question);
+    let is_meant = |number: usize| decision == Some(Decision::All) || decision == Some(Decision::Only(number));
+    (1..).zip(calls).filter(|(number, _)| is_meant(*number)).map(|(_, call)| call.0.clone()).collect()
 }
 
 proptest! {
@@ -233,6 +249,9 @@ proptest! {
                 )
             {
                 *allowed.entry(call.0.clone()).or_default() += 1;
+            }
+            for call in listed(step.events.first(), before.as_ref()) {
+                *allowed.entry(call).or_default() += 1;
             }
             for event in &step.events {
                 let asks = matches!(event, Event::ModelAsked { .. } | Event::SummaryAsked { .. });

@@ -7,7 +7,7 @@ use crate::machine::begun::{Begun, PastMessage, PastRole};
 use crate::machine::compaction::texts;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::policy::{GuardPolicy, Policy};
-use crate::machine::stop::{BudgetStop, QuotaStop};
+use crate::machine::stop::{BudgetStop, QuotaStop, Whose};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::money::Money;
 use hob_core::domain::tools::{Approval, ToolFacts};
@@ -42,12 +42,12 @@ fn household() -> Begun {
 
 fn quota() -> Event {
     let (name, key) = ("the last hour".to_owned(), "hour_tokens".to_owned());
-    Event::QuotaReached(QuotaStop { name, key, cap: 10, used: 10, resets: "at once".to_owned() })
+    Event::QuotaReached(QuotaStop { name, key, cap: 10, used: 10, resets: "at once".to_owned(), whose: Whose::Person })
 }
 
 fn budget() -> Event {
     let nano = Money::from_nanos(1);
-    Event::BudgetReached(BudgetStop { scope: Scope::Run, cap: nano, used: nano, resets: None })
+    Event::BudgetReached(BudgetStop { scope: Scope::Run, cap: nano, used: nano, resets: None, persona: None })
 }
 
 fn busy(call: &str) -> Event {

@@ -2,16 +2,34 @@
 
 use super::{Script, done, says, wants};
 use crate::machine::event::{Event, Reply};
-use crate::machine::stop::QuotaStop;
+use crate::machine::stop::{BudgetStop, QuotaStop, Whose};
 
 fn stop(used: u64) -> Event {
-    Event::QuotaReached(QuotaStop {
-        name: "a guest's month".to_owned(),
-        key: "guest_month_tokens".to_owned(),
-        cap: 5_000,
-        used,
-        resets: "Tuesday, 1 December, 00:00".to_owned(),
-    })
+    let (name, key) = ("a guest's month".to_owned(), "guest_month_tokens".to_owned());
+    let resets = "Tuesday, 1 December, 00:00".to_owned();
+    Event::QuotaReached(QuotaStop { name, key, cap: 5_000, used, resets, whose: Whose::Person })
+}
+
+#[test]
+fn c2_whose_tokens_they_are_and_where_they_are_raised_is_told() {
+    let told_of = |whose, name: &str| {
+        let (key, resets) = ("month_tokens".to_owned(), "Tuesday".to_owned());
+        let mut run = Script::queued();
+        run.on(Event::QuotaReached(QuotaStop { name: name.to_owned(), key, cap: 9, used: 9, resets, whose }));
+        told(&run)
+    };
+    insta::assert_snapshot!(told_of(Whose::House, "a month"), @"The house's tokens for a month are used up: 9 of 9. So I have not begun with this. They begin anew on Tuesday; or whoever runs me raises month_tokens under [budget] in config.toml.");
+    insta::assert_snapshot!(told_of(Whose::Persona("cook".to_owned()), "a month as cook"), @"The tokens for a month as cook are used up: 9 of 9. So I have not begun with this. They begin anew on Tuesday; or whoever runs me raises month_tokens under [personas.cook] in config.toml.");
+}
+
+#[test]
+fn c2_a_stop_of_before_reads_as_it_did() {
+    let old = r#"{"name":"an hour","key":"hour_tokens","cap":10,"used":10,"resets":"12:00"}"#;
+    let stop: QuotaStop = serde_json::from_str(old).unwrap();
+    assert_eq!((stop.whose.clone(), serde_json::to_string(&stop).unwrap()), (Whose::Person, old.to_owned()));
+    let old = r#"{"scope":"person_month","cap":10,"used":10,"resets":null}"#;
+    let stop: BudgetStop = serde_json::from_str(old).unwrap();
+    assert_eq!((stop.scope.usd_key(), serde_json::to_string(&stop).unwrap()), ("person_month_usd", old.to_owned()));
 }
 
 /// What the person was told at the end.

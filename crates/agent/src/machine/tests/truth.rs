@@ -132,7 +132,8 @@ fn e10_where_nothing_can_be_changed_nobody_is_asked() {
 
 #[test]
 fn e10_without_money_or_a_model_the_reply_is_told_as_it_was() {
-    let stop = BudgetStop { scope: Scope::Run, cap: Money::from_nanos(1), used: Money::from_nanos(1), resets: None };
+    let nano = Money::from_nanos(1);
+    let stop = BudgetStop { scope: Scope::Run, cap: nano, used: nano, resets: None, persona: None };
     let mut run = of(can_send());
     run.on(Event::BudgetReached(stop));
     run.check(says("Sent."), &["answer Sent.", "end Completed"]);

@@ -7,14 +7,14 @@ use super::{
     stop, system,
 };
 use crate::machine::batch::Progress;
-use crate::machine::begun::Begun;
+use crate::machine::begun::{Begun, Rules};
 use crate::machine::effect::Purpose;
 use crate::machine::event::{End, Event, JournalMismatch, ToolOutcome};
 use crate::machine::human::Decision;
 use crate::machine::policy::{DeclaredLoop, Policy, Termination};
 use crate::machine::question::{Answer, Question};
 use crate::machine::state::{Active, Paused, Phase, State};
-use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};
+use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop, Whose};
 use crate::machine::{Step, step};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::money::Money;
@@ -149,17 +149,25 @@ fn household(how: u8) -> Begun {
         }
         _ => tools(facts(false, Approval::Free, false), facts(true, Approval::Free, false)),
     };
-    Begun { tools: tools.collect(), policy: Some(Box::new(policy)), ..begun() }
+    let rules = if how % 2 == 0 { Rules::default() } else { Rules::CURRENT };
+    Begun { tools: tools.collect(), policy: Some(Box::new(policy)), rules, ..begun() }
 }
 
 fn budget() -> Event {
     let nano = Money::from_nanos(1);
-    Event::BudgetReached(BudgetStop { scope: Scope::Run, cap: nano, used: nano, resets: None })
+    Event::BudgetReached(BudgetStop { scope: Scope::Run, cap: nano, used: nano, resets: None, persona: None })
 }
 
 fn quota() -> Event {
     let words = || "hour".to_owned();
-    Event::QuotaReached(QuotaStop { name: words(), key: words(), cap: 1, used: 1, resets: words() })
+    Event::QuotaReached(QuotaStop {
+        name: words(),
+        key: words(),
+        cap: 1,
+        used: 1,
+        resets: words(),
+        whose: Whose::House,
+    })
 }
 
 fn anywhere(what: u8, how: u8) -> Event {

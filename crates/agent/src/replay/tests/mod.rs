@@ -1,5 +1,6 @@
 //! Recorded runs, looked at afterwards (rows N2, D8).
 
+mod going;
 mod tree;
 mod verify;
 mod what_if;

@@ -9,6 +9,7 @@ use crate::machine::Replay;
 use crate::machine::effect::{ModelCall, Purpose};
 use crate::machine::event::{End, Event, Reply, ToolOutcome};
 use crate::machine::note::{Ceiling, Terminated};
+use crate::machine::plan;
 use crate::machine::policy::Termination;
 use crate::machine::state::{Active, Paused, Phase, State};
 use crate::machine::status::Status;
@@ -114,8 +115,10 @@ impl Builder {
             }
             _ => {}
         }
-        if let Some(text) = remark(&timed.event) {
-            let remark = Remark { seq, at: timed.at, kind: timed.event.kind(), text };
+        let own = remark(&timed.event).map(|text| (timed.event.kind(), text));
+        let remarks: Vec<_> = planned(&timed.event, self.replay.state.active()).into_iter().chain(own).collect();
+        for (kind, text) in remarks {
+            let remark = Remark { seq, at: timed.at, kind, text };
             match self.cycles.last_mut() {
                 Some(cycle) => cycle.remarks.push(remark),
                 None => self.before.push(remark),
@@ -290,6 +293,20 @@ fn terminated_by(
         End::Failed { why } => why,
     };
     Some(word.to_owned())
+}
+
+/// What was planned with an event, and which calls of a reply are so (row N16).
+fn planned(event: &Event, active: Option<&Active>) -> Vec<(&'static str, String)> {
+    let Some(run) = active else { return Vec::new() };
+    match (event, &run.phase) {
+        (Event::ToolFinished { outcome: ToolOutcome::Plan, .. }, _) => {
+            plan::steps(run).into_iter().map(|step| ("plan.made", step)).collect()
+        }
+        (Event::ModelAnswered(_), Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. }) => {
+            batch.calls.iter().filter_map(|open| Some(("call.planned", plan::why(run, open)?))).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// What there is to say of an event that is neither the model's nor a tool's.

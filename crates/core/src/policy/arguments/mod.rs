@@ -29,6 +29,44 @@ pub enum Written {
     Object(Vec<(String, Self)>),
 }
 
+impl Written {
+    /// As JSON again.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let text = |text: &str| serde_json::Value::from(text).to_string();
+        match self {
+            Self::Bare(bare) => bare.clone(),
+            Self::Text(words) => text(words),
+            Self::List(items) => format!("[{}]", items.iter().map(Self::json).collect::<Vec<_>>().join(",")),
+            Self::Object(members) => {
+                let members = members.iter().map(|(name, value)| format!("{}:{}", text(name), value.json()));
+                format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+
+    /// Is it the same value? Numbers are by their amount, members in any order.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Bare(one), Self::Bare(two)) => {
+                one == two || decimal(one).is_some_and(|amount| decimal(two) == Some(amount))
+            }
+            (Self::Text(one), Self::Text(two)) => one == two,
+            (Self::List(one), Self::List(two)) => {
+                one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.is_same(two))
+            }
+            (Self::Object(one), Self::Object(two)) => {
+                let has = |(name, value): &(String, Self)| {
+                    two.iter().any(|(known, other)| known == name && value.is_same(other))
+                };
+                one.len() == two.len() && one.iter().all(has)
+            }
+            (Self::Bare(_) | Self::Text(_) | Self::List(_) | Self::Object(_), _) => false,
+        }
+    }
+}
+
 /// Members in the order in which they were written.
 struct Members(Vec<(String, Box<RawValue>)>);
 
@@ -106,8 +144,12 @@ fn is_exact(bare: &str) -> bool {
     held.is_some_and(|held| decimal(&format!("{held:e}")) == decimal(bare))
 }
 
-/// The digits that count, and the power of ten that they are to be multiplied by.
-fn decimal(number: &str) -> Option<(bool, String, i64)> {
+/// An amount, by which it can be compared: whether it is below nothing, the digits that count, and the power of ten that they
+/// are to be multiplied by.
+pub(in crate::policy) type Decimal = (bool, String, i64);
+
+/// The amount that is written there.
+pub(in crate::policy) fn decimal(number: &str) -> Option<Decimal> {
     let (is_negative, number) = number.strip_prefix('-').map_or((false, number), |rest| (true, rest));
     let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));

@@ -210,8 +210,7 @@ fn leaves(written: &str) -> Vec<Leaf> {
 
 fn gather(value: &Written, name: String, leaves: &mut Vec<Leaf>) {
     let mut leaf = |value: String| {
-        let steers = words(&name).iter().any(|word| STEERING.contains(&word.as_str()));
-        leaves.push(Leaf { name: name.clone(), value, steers });
+        leaves.push(Leaf { name: name.clone(), value, steers: steers(&name) });
     };
     match value {
         Written::Bare(bare) => leaf(bare.clone()),
@@ -231,6 +230,18 @@ fn gather(value: &Written, name: String, leaves: &mut Vec<Leaf>) {
             }
         }
     }
+}
+
+/// Does a name say that its member tells where, to whom, when or how much?
+#[must_use]
+pub fn steers(name: &str) -> bool {
+    words(name).iter().any(|word| STEERING.contains(&word.as_str()))
+}
+
+/// The last word of a name.
+#[must_use]
+pub fn last_word(name: &str) -> Option<String> {
+    words(name).into_iter().rfind(|word| !word.is_empty())
 }
 
 /// The words of a name: `dueDate`, `due_date` and `items[1].due` all have `due`.

@@ -19,7 +19,7 @@ use hob_config::Config;
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::money::Money;
 use hob_core::domain::secret::Secret;
-use hob_core::policy::budget::Budget;
+use hob_core::policy::budget::{Budget, Limited, Limits};
 use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_store::{Pace, Store};
@@ -184,7 +184,8 @@ async fn house(prices: &str, cap: f64) -> (tempfile::TempDir, Account) {
     let owner = "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'owner', 0)";
     sqlx::query(owner).execute(&mut raw).await.unwrap();
     let config: Config = toml::from_str(prices).unwrap();
-    let budget = Budget { hour: Some(Money::from_usd(cap)), ..Budget::default() };
+    let hour = Limits { usd: Some(Money::from_usd(cap)), tokens: None };
+    let budget = Budget { house: Limited { hour, ..Limited::default() }, ..Budget::default() };
     let purse = Arc::new(Purse { budget, zone: TimeZone::UTC });
     (dir, Account { store, table: Arc::new(Table::new(&config.models).unwrap()), purse, clock: Arc::new(SystemClock) })
 }
@@ -252,11 +253,37 @@ async fn n10_nobody_buys_vectors_before_there_is_an_owner() {
 }
 
 #[tokio::test]
-async fn n10_vectors_without_a_price_leave_no_row() {
-    let (_script, base_url) = server().await;
-    let (dir, account) = house("", 0.01).await;
+async fn c2_vectors_without_a_known_price_count_by_their_tokens() {
+    let (script, base_url) = server().await;
+    let (dir, mut account) = house("", 0.01).await;
+    let hour = Limits { usd: None, tokens: Some(12) };
+    let budget = Budget { house: Limited { hour, ..Limited::default() }, ..Budget::default() };
+    account.purse = Arc::new(Purse { budget, zone: TimeZone::UTC });
     let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
     embedder.embed(&["Where is the spare key?".to_owned()]).await.unwrap();
+    let rows_then = rows(&dir).await;
+    assert!(rows_then.iter().all(|row| row.0 == "answered" && row.1 > 0 && row.3.is_none()), "{rows_then:?}");
+    let error = embedder.embed(&["one two three four five six seven eight nine ten".to_owned()]).await.unwrap_err();
+    assert!(error.to_string().starts_with("The budget of 12 tokens for an hour is used up until "), "{error}");
+    let rows = rows(&dir).await.len();
+    assert_eq!((script.lock().unwrap().asked.len(), rows), (2, 2));
+}
+
+#[tokio::test]
+async fn c2_vectors_without_a_known_price_wait_for_no_owner() {
+    let (_script, base_url) = server().await;
+    let (dir, account) = house("", 0.01).await;
+    let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
+    sqlx::query("UPDATE users SET role = 'user'").execute(&mut raw).await.unwrap();
+    OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    assert_eq!(rows(&dir).await, []);
+}
+
+#[tokio::test]
+async fn c2_vectors_that_cost_nothing_leave_no_row() {
+    let (_script, base_url) = server().await;
+    let (dir, account) = house(&PRICED.replace("1000", "0"), 0.01).await;
+    OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
     assert_eq!(rows(&dir).await, []);
 }
 

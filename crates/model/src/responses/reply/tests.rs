@@ -58,6 +58,37 @@ fn f5_reasoning_is_sealed_before_what_came_of_it_and_shown_to_nobody() {
 }
 
 #[test]
+fn k1_the_phase_of_each_message_is_kept_with_its_words_whenever_it_is_told() {
+    let item = |kind: &str, phase: Value| {
+        let item = serde_json::json!({"type": "message", "id": "msg_1", "role": "assistant", "phase": phase});
+        serde_json::json!({"type": format!("response.output_item.{kind}"), "item": item}).to_string()
+    };
+    let (first, second) = (words("Let me see."), words("Dry."));
+    let phase = |phase: &str| {
+        let (model, kind) = ("openai/m".to_owned(), PHASE.to_owned());
+        ReplyPart::Sealed(Sealed { model, kind, data: phase.to_owned() })
+    };
+    let parts = [phase("commentary"), ReplyPart::text("Let me see."), phase("x"), ReplyPart::text("\n\nDry.")];
+    for told in ["added", "done"] {
+        let phase_of = |kind: &str, phase: &str| item(kind, if kind == told { phase.into() } else { 1.into() });
+        let events = [
+            phase_of("added", "commentary"),
+            first.clone(),
+            phase_of("done", "commentary"),
+            phase_of("added", "x"),
+            second.clone(),
+            phase_of("done", "x"),
+        ];
+        let events: Vec<&str> = events.iter().map(String::as_str).chain([DONE]).collect();
+        let (shown, outcome) = feed(&events);
+        assert_eq!((shown.as_str(), outcome.unwrap().parts.as_slice()), ("Let me see.\n\nDry.", &parts[..]), "{told}");
+    }
+    let both = [item("added", "x".into()), second.clone(), item("done", "x".into())];
+    let completion = feed(&[&both[0], &both[1], &both[2], DONE]).1.unwrap();
+    assert_eq!(completion.parts, [phase("x"), ReplyPart::text("Dry.")]);
+}
+
+#[test]
 fn f5_reasoning_that_is_not_sealed_is_not_kept() {
     let thought = r#"{"type":"response.output_item.done","item":{"type":"reasoning","id":"rs_1","summary":[]}}"#;
     let completion = feed(&[thought, TEXT, &words("a"), DONE]).1.unwrap();

@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 use crate::message::{MediaType, ToolCall, ToolResult};
 use hob_core::domain::ids::CallId;
@@ -90,7 +92,9 @@ fn f5_options_are_left_out_once_they_are_refused() {
     let options = |refused: &[&str]| {
         let learned: Learned = serde_json::from_value(json!(refused)).unwrap();
         let body = ResponsesRequest::new(&request, Asked { tuning, ..asked(&learned) });
-        (serde_json::to_value(&body.options).unwrap(), body.refusable())
+        let mut options = serde_json::to_value(&body).unwrap();
+        options.as_object_mut().unwrap().retain(|name, _| names.contains(&name.as_str()));
+        (options, body.refusable())
     };
     let (all, refusable) = options(&[]);
     let expected = json!({
@@ -103,4 +107,53 @@ fn f5_options_are_left_out_once_they_are_refused() {
         let (left, refusable) = options(&[name]);
         assert!(left.get(name).is_none() && !refusable.contains(&name), "{name}");
     }
+}
+
+#[test]
+fn k1_messages_go_back_in_their_phase_to_the_model_that_named_it() {
+    let phase = |model: &str, phase: &str| {
+        ReplyPart::Sealed(Sealed { model: model.to_owned(), kind: PHASE.to_owned(), data: phase.to_owned() })
+    };
+    let said = vec![
+        phase(LABEL, "commentary"),
+        ReplyPart::text("Let me see."),
+        phase(LABEL, "final_answer"),
+        ReplyPart::text("\n\nDry."),
+        phase(LABEL, "of the moon"),
+        ReplyPart::text("Unheard of."),
+        phase("openai/other", "commentary"),
+        ReplyPart::text("Foreign."),
+    ];
+    let body = body(vec![Message::user("a"), Message::Assistant { parts: said }, Message::user("b")], true);
+    let message = |role: &str, content: &str| json!({"type": "message", "role": role, "content": content});
+    let with = |phase: &str, mut message: Value| {
+        message["phase"] = json!(phase);
+        message
+    };
+    let expected = json!([
+        message("user", "a"),
+        with("commentary", message("assistant", "Let me see.")),
+        with("final_answer", message("assistant", "Dry.")),
+        message("assistant", "Unheard of."),
+        message("assistant", "Foreign."),
+        message("user", "b"),
+    ]);
+    assert_eq!(body["input"], expected);
+}
+
+#[test]
+fn k1_reasoning_goes_back_though_its_summary_has_parts_that_nobody_knows() {
+    let data = r#"{"id":"rs_1","summary":[{"type":"summary_text","text":"Hm."},{"type":"summary_song"}],"encrypted_content":"AA=="}"#;
+    let seal = Sealed { model: LABEL.to_owned(), kind: REASONING.to_owned(), data: data.to_owned() };
+    let body = body(
+        vec![
+            Message::user("a"),
+            Message::Assistant { parts: vec![ReplyPart::Sealed(seal), ReplyPart::text("b")] },
+            Message::user("c"),
+        ],
+        true,
+    );
+    let summary = json!([{"type": "summary_text", "text": "Hm."}]);
+    let expected = json!({"type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": "AA=="});
+    assert_eq!(body["input"][1], expected);
 }

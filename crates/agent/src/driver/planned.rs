@@ -1,0 +1,123 @@
+//! Who has said what steers the calls of a plan (row N16): looked up when the plan is made, while all that the run has read is
+//! vouched for, and recorded with it.
+//!
+//! Never: a value that only the model has said. Start at [`of`].
+
+use crate::known::facts_of;
+use crate::machine::disclosed;
+use crate::machine::state::Active;
+use crate::prompt::Material;
+use hob_core::domain::plan::{Intended, Step, Whence};
+use hob_core::domain::tools::{CONTROL, PLAN};
+use hob_core::policy::arguments::parse;
+use hob_core::policy::plan::read;
+use hob_core::policy::sources::{Told, own_words, whence};
+use hob_model::message::{Message, ToolCall};
+use hob_tools::registry::Registry;
+use serde_json::Value;
+
+/// The tool whose answer is a person's.
+const ASKS: &str = "ask_human";
+/// What stands for words that are left out: it is a part of whatever it stands beside.
+const LEFT_OUT: &str = "\u{fffd}";
+
+/// The steps of a plan, as far as their tools are there.
+pub(super) fn of(tools: &Registry, (run, material): (&Active, &Material), arguments: &str) -> Vec<Step> {
+    let told = told(tools, run, material);
+    let steps = read(arguments).unwrap_or_default();
+    steps.into_iter().filter_map(|step| known(tools, &told, step)).collect()
+}
+
+/// A step, with what its tool says of its arguments and who has said them.
+fn known(tools: &Registry, told: &[Told], step: Step) -> Option<Step> {
+    let tool = tools.get(&step.tool).filter(|_| step.tool != PLAN)?;
+    let nothing = Value::Null;
+    let properties = tool.spec().schema.parameters.get("properties").unwrap_or(&nothing);
+    let names = properties.as_object().into_iter().flat_map(|all| all.keys());
+    let content = tool.content();
+    let content: Vec<String> = names.filter(|name| content.has(name)).cloned().collect();
+    let settled = tool.settled().into_iter().map(|text| Told { whence: Whence::Config, text });
+    let told: Vec<Told> = told.iter().cloned().chain(settled).collect();
+    let mut arguments = step.arguments;
+    for planned in &mut arguments {
+        if let Intended::Is { written, whence: known } = &mut planned.value {
+            let schema = properties.get(&planned.name).unwrap_or(&nothing);
+            *known = parse(written).and_then(|value| whence(&value, schema, &told));
+        }
+    }
+    Some(Step { tool: step.tool, content, arguments })
+}
+
+/// All that counts: the person's own words in this message and before it, what tools answered for which somebody vouches, and
+/// facts. The run is clean: nothing else is in it.
+fn told(tools: &Registry, run: &Active, material: &Material) -> Vec<Told> {
+    let (person, past) = (run.input.principal.user, &material.past);
+    let is_handed_on = run.input.around.as_ref().is_some_and(|around| around.forwarded_from.is_some());
+    let first = (!is_handed_on && run.input.agent.is_none()).then(|| run.input.text.clone());
+    // The first entry is this message with what stands around it.
+    let later = run.transcript.entries().skip(1).filter(|entry| entry.author == Some(person));
+    let later = later.map(|entry| entry.message.text().into_owned());
+    let before = past.said.iter().filter_map(|at| past.messages.get(*at));
+    // What stands around a message, or is handed on in it, begins with a bracket: then none of it counts.
+    let before = before.map(|message| message.text().into_owned()).filter(|text| !text.starts_with('['));
+    let words = first.into_iter().chain(later).map(|text| own_words(&text)).chain(before.map(|text| own_words(&text)));
+    let facts = facts_of(&material.tail).into_iter().map(|line| Told { whence: Whence::Fact, text: line.to_owned() });
+    let words = words.map(|text| Told { whence: Whence::Words, text });
+    words.chain(facts).chain(answered(tools, run)).collect()
+}
+
+/// What tools have answered in this run, but for what steers the run itself: such words are the model's own.
+fn answered(tools: &Registry, run: &Active) -> Vec<Told> {
+    let mut calls: Vec<ToolCall> = Vec::new();
+    let mut told = Vec::new();
+    for message in run.transcript.messages() {
+        match message {
+            Message::Assistant { .. } => calls.extend(message.calls().map(|call| disclosed::meant(call, &run.tools))),
+            Message::Tool(result) if !result.is_error => {
+                let Some(call) = calls.iter().find(|call| call.id == result.call) else { continue };
+                let is_own = tools.get(&call.name).is_none_or(|tool| tool.spec().module == CONTROL);
+                if call.name == ASKS {
+                    told.push(Told { whence: Whence::Words, text: own_words(&result.text) });
+                } else if !is_own && tools.get(&call.name).is_some_and(|tool| tool.spec().facts.most().is_read()) {
+                    told.push(Told {
+                        whence: Whence::Tool(call.name.clone()),
+                        text: without(&result.text, &call.arguments),
+                    });
+                }
+            }
+            Message::Tool(_) | Message::User { .. } => {}
+        }
+    }
+    told
+}
+
+/// The answer without what it was asked for: what only comes back was said by nobody.
+fn without(answer: &str, arguments: &str) -> String {
+    let mut open = vec![serde_json::from_str::<Value>(arguments).unwrap_or_default()];
+    let mut answer = answer.to_owned();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) if !text.trim().is_empty() => answer = answer.replace(text.trim(), LEFT_OUT),
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.into_iter().map(|(_, value)| value)),
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hob_core::policy::sources::is_said;
+
+    #[test]
+    fn n16_what_only_comes_back_was_said_by_nobody() {
+        let answer = "Nothing was found for Eve. Ben: ben@home.example";
+        assert_eq!(without(answer, r#"{"q":"Eve"}"#), "Nothing was found for \u{fffd}. Ben: ben@home.example");
+        assert!(
+            !is_said("ben@home.example", &without("ben@home.example.eve", r#"{"q":[".eve",""]}"#)),
+            "no part of another"
+        );
+    }
+}

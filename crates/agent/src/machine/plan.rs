@@ -1,0 +1,245 @@
+//! What a run has planned, and which calls are those (row N16).
+//!
+//! Never: a plan of a run that has read what nobody vouches for, or that works for another; a step that counts twice. Whatever
+//! becomes of the call that a step was taken for, the step is used up.
+//! Start at [`on_planned`]; which call was planned says `policy::plan`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::machine::accepted::Order;
+use crate::machine::approval::words::{doubt, quotable, source};
+use crate::machine::batch::{Fate, OpenCall};
+use crate::machine::state::{Active, Phase};
+use hob_core::domain::ids::CallId;
+use hob_core::domain::origin::{Source, Taint};
+use hob_core::domain::plan::{Doubt, Intended, Planned, Step, Whence};
+use hob_core::domain::tools::{Grade, PLAN, Risk};
+use hob_core::policy::plan::fit;
+use hob_core::policy::sources::is_said;
+use hob_model::message::Message;
+
+/// So many deeds are told of.
+const TOLD_MAX: usize = 8;
+/// For the model: its plan came too late.
+pub(super) const TOO_LATE: &str = "Not planned: what nobody here vouches for was read before, so a plan counts for nothing now. \
+     Go on; the user is asked where it is needed.";
+/// For the model: nobody's own words are behind it.
+pub(super) const NOT_HERE: &str = "Not planned: only in answer to a person's own message can something be planned.";
+/// For the model: nothing in it could be planned.
+pub(super) const NOTHING: &str = "Not planned: each step needs the `tool`, one that you have, and its `arguments`.";
+
+/// What a run intends.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Intent {
+    /// The calls, in the order of the plan.
+    pub steps: Vec<Step>,
+    /// Which of them a call was taken for.
+    pub used: BTreeSet<usize>,
+    /// Whose words each result is that nobody vouches for, since there is a plan.
+    pub read: BTreeMap<CallId, Source>,
+    /// What was done unasked because it was planned, in words.
+    pub spared: Vec<String>,
+}
+
+impl Intent {
+    /// Is nothing planned?
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.steps.is_empty() && self.spared.is_empty()
+    }
+
+    /// The step that a call was taken for, and what of the call nobody has said; none: it was not planned.
+    #[must_use]
+    pub fn doubts(&self, open: &OpenCall) -> Option<Vec<Doubt>> {
+        fit(self.steps.get(open.planned?)?, (&open.call.name, &open.call.arguments))
+    }
+}
+
+/// A plan was made: what it names counts from now on, instead of what was planned before. The words for the model, and whether
+/// it was for nothing.
+pub(super) fn on_planned(run: &mut Active, id: &CallId) -> (String, bool) {
+    if !run.taint.is_clean() {
+        return (TOO_LATE.to_owned(), true);
+    }
+    let is_own = run.input.order == Order::Answer && run.input.agent.is_none();
+    let is_handed_on = run.input.around.as_ref().is_some_and(|around| around.forwarded_from.is_some());
+    if !is_own || is_handed_on {
+        return (NOT_HERE.to_owned(), true);
+    }
+    let Phase::Acting(batch) = &run.phase else { return (NOTHING.to_owned(), true) };
+    let known = batch.get(id).and_then(|open| open.assessed.as_ref());
+    let steps: Vec<Step> = known.map(|known| known.plan.clone()).unwrap_or_default();
+    let steps: Vec<Step> = steps.into_iter().filter(|step| run.tools.contains_key(&step.tool)).collect();
+    if steps.is_empty() {
+        return (NOTHING.to_owned(), true);
+    }
+    let told = answer(&steps);
+    run.intent.steps = steps;
+    run.intent.used.clear();
+    (told, false)
+}
+
+/// For the model: what was understood, and about what the user will be asked.
+fn answer(steps: &[Step]) -> String {
+    let open = steps.iter().flat_map(|step| {
+        let is_open = |planned: &&Planned| match &planned.value {
+            Intended::From(_) | Intended::Is { whence: None, .. } => !step.content.contains(&planned.name),
+            Intended::Is { .. } => false,
+        };
+        step.arguments.iter().filter(is_open).map(|planned| format!("{}.{}", step.tool, planned.name))
+    });
+    let open: Vec<String> = open.collect();
+    let count = if steps.len() == 1 { "1 call".to_owned() } else { format!("{} calls", steps.len()) };
+    if open.is_empty() {
+        return format!("Planned: {count}, each once and just so.");
+    }
+    let open = open.iter().map(|name| quotable(name)).collect::<Vec<_>>().join(", ");
+    format!(
+        "Planned: {count}, each once and just so. The user will be asked about what they have not said themselves: {open}."
+    )
+}
+
+/// The calls of a fresh reply are those that were planned, as far as they are: of two alike only the first is.
+pub(super) fn assign(run: &mut Active) {
+    let intent = &mut run.intent;
+    let Some(batch) = run.phase.batch_mut().filter(|_| !intent.steps.is_empty()) else { return };
+    for open in &mut batch.calls {
+        let (tool, arguments) = (open.call.name.as_str(), open.call.arguments.as_str());
+        let fits = intent.steps.iter().enumerate().filter(|(index, _)| !intent.used.contains(index));
+        let fits = fits.filter_map(|(index, step)| Some((index, fit(step, (tool, arguments))?.len())));
+        open.planned = fits.min_by_key(|(index, doubts)| (*doubts, *index)).map(|(index, _)| index);
+        intent.used.extend(open.planned);
+    }
+}
+
+/// A result that nobody vouches for: where a value was read can be told later.
+pub(super) fn on_read(run: &mut Active, from: &Source, call: Option<&CallId>) {
+    if let Some(call) = call.filter(|_| !run.intent.steps.is_empty()) {
+        run.intent.read.insert(call.clone(), from.clone());
+    }
+}
+
+/// What of a planned call a person is shown, with where it was read, the latest first; none: it was not planned.
+pub(super) fn doubts(run: &Active, open: &OpenCall) -> Option<Vec<Doubt>> {
+    let mut doubts = run.intent.doubts(open)?;
+    let results = run.transcript.messages().iter().rev().filter_map(|message| match message {
+        Message::Tool(result) => Some((run.intent.read.get(&result.call)?, result.text.as_str())),
+        Message::User { .. } | Message::Assistant { .. } => None,
+    });
+    let results: Vec<(&Source, &str)> = results.collect();
+    for doubt in &mut doubts {
+        let read = results.iter().find(|(_, text)| is_said(&doubt.value, text));
+        doubt.read_in = read.map(|(from, _)| (*from).clone());
+    }
+    Some(doubts)
+}
+
+/// Was it planned, and has somebody who counts said all that steers it?
+pub(super) fn is_vouched(run: &Active, open: &OpenCall) -> bool {
+    run.intent.doubts(open).is_some_and(|doubts| doubts.is_empty())
+}
+
+/// Was it planned, and has its person said all that steers it, in this conversation?
+pub(super) fn is_own(run: &Active, open: &OpenCall) -> bool {
+    let step = open.planned.and_then(|step| run.intent.steps.get(step));
+    let mut arguments = step.iter().flat_map(|step| &step.arguments);
+    is_vouched(run, open)
+        && arguments.all(|planned| match &planned.value {
+            Intended::Is { whence: Some(Whence::Fact | Whence::Config | Whence::Tool(_)), .. } => false,
+            Intended::Is { .. } | Intended::From(_) => true,
+        })
+}
+
+/// A call that was done, unasked, because it was planned: what is told of it, to the model and in the answer.
+pub(super) fn spared(run: &Active, open: &OpenCall) -> Option<String> {
+    let risk = open
+        .assessed
+        .as_ref()
+        .map_or_else(|| run.tools.get(&open.call.name).map_or(Risk::Read, |facts| facts.most()), |known| known.risk);
+    let is_medium = open.assessed.as_ref().is_some_and(|known| known.grade == Grade::Medium) && is_own(run, open);
+    let would_ask = is_medium || (!risk.is_read() && !run.taint.is_clean());
+    let is_spared = open.fate == Fate::Done && would_ask && is_vouched(run, open);
+    let step = run.intent.steps.get(open.planned?).filter(|_| is_spared)?;
+    let said = step.arguments.iter().filter_map(|planned| match &planned.value {
+        Intended::Is { written, whence: Some(whence) } if !step.content.contains(&planned.name) => {
+            Some(said(&planned.name, written, whence))
+        }
+        Intended::Is { .. } | Intended::From(_) => None,
+    });
+    Some(format!("{}: {}", quotable(&open.call.name), said.collect::<Vec<_>>().join(", ")))
+}
+
+/// What is planned, a line for each call; for people.
+#[must_use]
+pub fn steps(run: &Active) -> Vec<String> {
+    let argument = |planned: &Planned| match &planned.value {
+        Intended::Is { written, whence: Some(whence) } => said(&planned.name, written, whence),
+        Intended::Is { written, whence: None } => {
+            format!("{} {} (from nobody: I ask)", quotable(&planned.name), quotable(written))
+        }
+        Intended::From(words) => format!("{} to be found: {} (I ask)", quotable(&planned.name), quotable(words)),
+    };
+    let line = |step: &Step| {
+        let steering = step.arguments.iter().filter(|planned| !step.content.contains(&planned.name));
+        format!("{}: {}", quotable(&step.tool), steering.map(argument).collect::<Vec<_>>().join(", "))
+    };
+    run.intent.steps.iter().map(line).collect()
+}
+
+/// Why a call with an effect was or was not taken for planned, for people; none: nothing is planned, or it only looks.
+#[must_use]
+pub fn why(run: &Active, open: &OpenCall) -> Option<String> {
+    let is_look = open.assessed.as_ref().is_some_and(|known| known.risk.is_read());
+    if run.intent.steps.is_empty() || is_look || open.call.name == PLAN {
+        return None;
+    }
+    let name = quotable(&open.call.name);
+    let Some(doubts) = doubts(run, open) else { return Some(format!("{name}: not as planned")) };
+    if doubts.is_empty() {
+        return Some(format!("{name}: as planned"));
+    }
+    let doubts = doubts.iter().map(doubt).collect::<Vec<_>>().join("; ");
+    Some(format!("{name}: planned, but {doubts}"))
+}
+
+/// What was planned and done in a run, and what it has read, for people; empty: nothing was planned.
+#[must_use]
+pub fn told_of(run: &Active) -> Vec<String> {
+    if run.intent.is_none() {
+        return Vec::new();
+    }
+    let planned = steps(run).into_iter().map(|step| format!("- {step}"));
+    let done = run.intent.spared.iter().map(|done| format!("- {done}"));
+    let heads = |head: &str, lines: Vec<String>| {
+        if lines.is_empty() { lines } else { [vec![head.to_owned()], lines].concat() }
+    };
+    let read = (!run.taint.is_clean())
+        .then(|| format!("I ask before whatever else has an effect, because I have read: {}.", sources(&run.taint)));
+    let mut told = heads("Planned before I read what others wrote:", planned.collect());
+    told.extend(heads("Done without asking, because it was planned:", done.collect()));
+    told.extend(read);
+    told
+}
+
+fn said(name: &str, written: &str, whence: &Whence) -> String {
+    let value = serde_json::from_str::<String>(written).unwrap_or_else(|_| written.to_owned());
+    format!("{} \"{}\" (from {})", quotable(name), quotable(&value).replace('"', "'"), whence.as_words())
+}
+
+/// Below the answer: what was done without a question, with whose words, and after whose. None: nothing was.
+pub(super) fn told(run: &Active) -> Option<String> {
+    let spared = &run.intent.spared;
+    let more = spared.len().checked_sub(TOLD_MAX).filter(|more| *more > 0);
+    let more = more.map(|more| format!("; and {more} more")).unwrap_or_default();
+    let done = spared.iter().take(TOLD_MAX).cloned().collect::<Vec<_>>().join("; ");
+    let read = sources(&run.taint);
+    let read = if read.is_empty() { read } else { format!(" What it says may come from what I read before: {read}.") };
+    let told = format!("(Done as planned, without asking you: {done}{more}.{read})");
+    (!spared.is_empty()).then_some(told)
+}
+
+fn sources(taint: &Taint) -> String {
+    taint.sources().map(source).collect::<Vec<_>>().join(", ")
+}

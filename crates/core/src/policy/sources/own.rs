@@ -1,0 +1,54 @@
+//! What of a message counts for its sender's own words.
+
+/// What begins a line that others' words stand in: a quotation, a note of Hob's about files and the like, a fence.
+const SET_OFF: [&str; 5] = [">", "|", "[", "```", "~~~"];
+/// With these words begins what somebody sends on, in the languages of common programs.
+const SENT_ON: [&str; 24] = [
+    "forwarded message",
+    "begin forwarded message",
+    "original message",
+    "weitergeleitete nachricht",
+    "ursprüngliche nachricht",
+    "anfang der weitergeleiteten nachricht",
+    "message transféré",
+    "message d'origine",
+    "mensaje reenviado",
+    "mensaje original",
+    "mensagem encaminhada",
+    "mensagem original",
+    "messaggio inoltrato",
+    "messaggio originale",
+    "doorgestuurd bericht",
+    "oorspronkelijk bericht",
+    "пересланное сообщение",
+    "пересылаемое сообщение",
+    "исходное сообщение",
+    "przekazana wiadomość",
+    "iletilen ileti",
+    "转发的邮件",
+    "原始邮件",
+    "転送されたメッセージ",
+];
+/// The heads of a letter: who sent it.
+const HEADS: [&str; 12] =
+    ["from:", "von:", "de:", "da:", "van:", "от:", "od:", "kimden:", "发件人:", "差出人:", "보낸사람:", "من:"];
+
+/// The words that somebody has said themselves: without what they quote, without files' names, and up to where they begin to
+/// hand on a letter.
+#[must_use]
+pub fn own_words(text: &str) -> String {
+    let lines = text.split(is_line_end).map(str::trim).take_while(|line| !begins_letter(line));
+    let own = lines.filter(|line| !SET_OFF.iter().any(|sign| line.starts_with(sign)));
+    own.collect::<Vec<_>>().join("\n")
+}
+
+fn begins_letter(line: &str) -> bool {
+    let line = line.to_lowercase().replace('：', ":");
+    let bare = line.trim_matches(|c: char| !c.is_alphanumeric() && c != ':');
+    SENT_ON.iter().any(|words| bare.starts_with(words)) || HEADS.iter().any(|head| line.starts_with(head))
+}
+
+/// What a reader takes for the end of a line.
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
