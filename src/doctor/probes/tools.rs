@@ -20,6 +20,7 @@ use hob_memory::upkeep::{Opener as _, Unprepared};
 use hob_tools::leftovers::Leftovers;
 use hob_tools::mcp::settings::Settings;
 use hob_tools::mcp::{Place, probe};
+use hob_tools::mcp::classes::Classes;
 use hob_tools::sandbox::Sandbox;
 
 /// How long a server's process is waited for at the end.
@@ -80,6 +81,7 @@ pub(in crate::doctor) async fn mcp(patient: &Patient) -> Vec<Finding> {
         rng: Arc::clone(&patient.rng),
         tracker: TaskTracker::new(),
         stop: CancellationToken::new(),
+        classes: Classes::default(),
     };
     let looked = servers.iter().map(|server| {
         let place = &place;
