@@ -313,7 +313,8 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
     let config = &blueprint.config;
     let tools = tools(blueprint, roots, (&memory, &models));
     let walls = toolset::own::grounds(&config.terminal, &roots.sandbox, &blueprint.data_dir);
-    let toolbox = parts::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone(), roots.classes.clone()))?;
+    let toolbox =
+        parts::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone(), roots.classes.clone()))?;
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),

@@ -130,7 +130,13 @@ impl Toolbox {
     pub fn plain(data_dir: &Path) -> Self {
         let hooks = Hooks::new(Vec::new(), data_dir);
         let drafts = Drafts::new(data_dir, &Workspace::of(data_dir));
-        Self { timeouts: Timeouts::default(), hooks, results: Results::of(data_dir), drafts, classes: Classes::default() }
+        Self {
+            timeouts: Timeouts::default(),
+            hooks,
+            results: Results::of(data_dir),
+            drafts,
+            classes: Classes::default(),
+        }
     }
 }
 

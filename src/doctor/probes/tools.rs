@@ -18,9 +18,9 @@ use hob_config::Config;
 use hob_memory::upkeep::source::Leave;
 use hob_memory::upkeep::{Opener as _, Unprepared};
 use hob_tools::leftovers::Leftovers;
+use hob_tools::mcp::classes::Classes;
 use hob_tools::mcp::settings::Settings;
 use hob_tools::mcp::{Place, probe};
-use hob_tools::mcp::classes::Classes;
 use hob_tools::sandbox::Sandbox;
 
 /// How long a server's process is waited for at the end.

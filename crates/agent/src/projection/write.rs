@@ -21,9 +21,11 @@ use hob_core::policy::memory::{Place, kept_in};
 use hob_core::render::{Form, Piece, pieces};
 use hob_model::message::Message;
 use hob_store::error::StoreError;
-use hob_store::outbox::{FAILURE_QUESTION, Part, Waiting};
 use hob_store::mcp_classes::NewClass;
-use hob_store::{Tx, files, grants, mcp_classes, messages, millis, model_calls, outbox, runs, sessions, summaries, tool_calls};
+use hob_store::outbox::{FAILURE_QUESTION, Part, Waiting};
+use hob_store::{
+    Tx, files, grants, mcp_classes, messages, millis, model_calls, outbox, runs, sessions, summaries, tool_calls,
+};
 
 /// Where a run's rows go.
 #[derive(Debug, Clone)]

@@ -85,7 +85,9 @@ impl McpTool {
         let (settings, name) = (self.settings(), &self.settings().name);
         if let Class::Stale(class) = self.class {
             let class = class.as_str();
-            known.reasons.push(format!("the MCP server {name} says something else of it since it was classed as {class}"));
+            known
+                .reasons
+                .push(format!("the MCP server {name} says something else of it since it was classed as {class}"));
         }
         // What was allowed for good was another tool.
         if self.server.changed(&self.listed.name).is_some() && !settings.trusted_output {

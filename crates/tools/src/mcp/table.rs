@@ -138,9 +138,8 @@ impl ServerTools {
         let named: Vec<&str> = said.iter().map(|new| new.tool).collect();
         let others = self.tools.iter().filter(|tool| wish.as_it_says && tool.class.is_none());
         let others = others.filter(|tool| !named.contains(&tool.own.as_str()));
-        let others: Vec<NewClass<'_>> = others
-            .map(|tool| NewClass { tool: &tool.own, class: Some(tool.hinted), digest: &tool.digest })
-            .collect();
+        let others: Vec<NewClass<'_>> =
+            others.map(|tool| NewClass { tool: &tool.own, class: Some(tool.hinted), digest: &tool.digest }).collect();
         said.extend(others);
         Ok(said)
     }

@@ -352,6 +352,7 @@ mod tests {
             owners: true,
             doubts: Vec::new(),
             draft: None,
+            classing: None,
         };
         insta::assert_snapshot!(question(("post", "{}"), false, &concern), @r#"
         May I do this?
