@@ -65,7 +65,7 @@ async fn unasked(house: &House, person: i64, tools: &[&str]) {
     for tool in tools {
         house.model.reply(called(tool));
     }
-    assert_eq!(house.ask(person, "Go", Reply::text("Done.")).await, "Done.", "{tools:?}");
+    assert_eq!(house.ask(person, "Go", Reply::text("Well.")).await, "Well.", "{tools:?}");
 }
 
 /// The model calls this tool, and somebody is asked.
@@ -84,7 +84,20 @@ async fn denied(house: &House, person: i64) {
 #[tokio::test]
 async fn n16_an_owner_classes_a_servers_tools_with_one_answer() {
     let mut house = house("").await;
-    insta::assert_snapshot!(asked(&house, OWNER, "echo").await, @r"");
+    insta::assert_snapshot!(asked(&house, OWNER, "echo").await, @r#"
+    May I do this?
+    s__echo – its server says: "Echoes."
+    (no arguments)
+    It sends something out, which cannot be taken back.
+    - the MCP server s does it; it says that it only looks
+    "always": here I do not ask you again about: s__echo  (the MCP server s does it; it says that it only looks)
+    "as it says": from now on I believe what s says of its tools: these only look, and I do not ask about them: s__echo; these change something, and I ask when somebody else may be behind it: s__change, s__environment; these may delete or overwrite something, and I ask each time: s__huge. `hob mcp class s` shows all its words, and sets each by itself.
+    To say why not: deny: REASON
+    1. approve
+    2. always
+    3. as it says
+    4. deny
+    "#);
     assert_eq!(buttons(&house, OWNER), ["approve", "always", "as it says", "deny"]);
     // From here on, in the same run: a look is free though the run is tainted, what changes is asked about for that.
     house.model.reply(called("echo"));
@@ -131,7 +144,15 @@ async fn n16_only_an_owner_classes_tools() {
 async fn n16_what_is_said_at_the_command_line_holds_at_once() {
     let house = house("").await;
     denied_after(&house, "echo").await;
-    insta::assert_snapshot!(class(&house, &["echo=looks", "huge=off", "s__change=critical"]).await, @r"");
+    insta::assert_snapshot!(class(&house, &["echo=looks", "huge=off", "s__change=critical"]).await, @r#"
+    critical  change: Changes its tools. (its server says: nothing)
+    looks     echo: Echoes. (its server says: looks)
+    ask       environment: Shows its environment. (its server says: nothing)
+    off       huge: Destroys much. (its server says: critical)
+    "ask": nobody has said what it does, so a person is asked at each call.
+      hob mcp class s environment=CLASS   looks, changes, critical, off or ask
+      hob mcp class s --as-it-says   takes the server's word for all of these
+    "#);
     unasked(&house, ADA, &["echo", "echo"]).await;
     let offered = house.model.requests().last().unwrap().body["tools"].to_string();
     assert!(offered.contains("s__environment") && !offered.contains("s__huge"), "{offered}");
@@ -154,7 +175,12 @@ async fn n16_what_is_said_beside_no_hob_holds_when_it_starts() {
     let mut house = House::with(&server("")).await;
     std::fs::write(house.path("tools.json"), tools("Echoes.")).unwrap();
     let told = class(&house, &["--as-it-says", "environment=off"]).await;
-    insta::assert_snapshot!(told, @r"");
+    insta::assert_snapshot!(told, @r#"
+    changes   change: Changes its tools. (its server says: nothing)
+    looks     echo: Echoes. (its server says: looks)
+    off       environment: Shows its environment. (its server says: nothing)
+    critical  huge: Destroys much. (its server says: critical)
+    "#);
     house.start().await;
     unasked(&house, ADA, &["echo", "echo"]).await;
     house.nothing_refused();
@@ -188,5 +214,21 @@ async fn n16_what_the_config_says_of_a_servers_tools_stands() {
     let question = asked(&house, OWNER, "echo").await;
     assert!(question.starts_with("May I do this?\ns__echo") && !question.contains("as it says"), "{question}");
     denied(&house, OWNER).await;
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n16_the_words_of_a_tool_that_an_owner_has_classed_taint_nothing() {
+    let house = house("").await;
+    class(&house, &["change=changes"]).await;
+    let reads = |tool: &str| house.model.reply(Reply::call("use_tool", &format!(r#"{{"name": "s__{tool}"}}"#)));
+    reads("change");
+    unasked(&house, ADA, &["change"]).await;
+    house.say(ADA, "/new");
+    house.told(ADA, 2).await;
+    reads("echo");
+    let question = asked(&house, ADA, "change").await;
+    assert!(question.contains("Careful: before this I read"), "nobody has classed that one: {question}");
+    denied(&house, ADA).await;
     house.nothing_refused();
 }

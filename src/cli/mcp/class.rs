@@ -16,8 +16,6 @@ use hob_tools::mcp::table::{ServerTools, ToolLine, Wish};
 use hob_web::ask::{AskError, post};
 use hob_web::classes::{Classed, PATH};
 
-/// The most characters of what a tool does on its line.
-const LINE_CHARS_MAX: usize = 80;
 /// How long a running Hob may take.
 const WITHIN: Duration = Duration::from_secs(20);
 /// The word by which nothing is said of a tool any more.
@@ -77,7 +75,8 @@ pub(super) fn told(tools: &ServerTools) -> String {
 
 fn line(tool: &ToolLine) -> String {
     let class = tool.class.map_or(ASK, ToolClass::as_str);
-    let about: String = tool.about.lines().next().unwrap_or_default().chars().take(LINE_CHARS_MAX).collect();
+    // All of it: whoever classes a tool vouches for these words.
+    let about = tool.about.split_whitespace().collect::<Vec<_>>().join(" ");
     let says = if tool.has_hints { tool.hinted.as_str() } else { "nothing" };
     let was = tool.was.map(|was| format!("; it was {} when the server said something else of it", was.as_str()));
     format!("{class:<9} {}: {about} (its server says: {says}{})", tool.own, was.unwrap_or_default())
@@ -105,9 +104,9 @@ mod tests {
             tool("move", ToolClass::Changes, None, None),
         ];
         insta::assert_snapshot!(told(&ServerTools { server: "files".to_owned(), tools }), @r#"
-        looks     read: Does read. (its server says: looks)
-        ask       delete: Does delete. (its server says: critical; it was off when the server said something else of it)
-        ask       move: Does move. (its server says: nothing)
+        looks     read: Does read. More. (its server says: looks)
+        ask       delete: Does delete. More. (its server says: critical; it was off when the server said something else of it)
+        ask       move: Does move. More. (its server says: nothing)
         "ask": nobody has said what it does, so a person is asked at each call.
           hob mcp class files delete=CLASS   looks, changes, critical, off or ask
           hob mcp class files --as-it-says   takes the server's word for all of these

@@ -135,7 +135,8 @@ fn spec(settings: &Settings, (name, class): (String, Option<ToolClass>), listed:
         module: MODULE.to_owned(),
         role: settings.role,
         core: false,
-        words_of: (!settings.trusted_output).then(|| stranger(settings)),
+        // Whoever has said what a tool does has said it of these very words.
+        words_of: (!settings.trusted_output && class.is_none()).then(|| stranger(settings)),
     }
 }
 

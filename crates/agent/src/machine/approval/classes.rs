@@ -61,7 +61,7 @@ pub(super) fn told(classing: &Classing) -> String {
     let parts: Vec<String> = parts.into_iter().filter_map(part).collect();
     let (said, server) = (Decision::AsItSays.label(), quotable(&classing.server));
     format!(
-        "\"{said}\": from now on I believe what {server} says of its tools: {}. `hob mcp class {server}` sets each by itself.",
+        "\"{said}\": from now on I believe what {server} says of its tools: {}. `hob mcp class {server}` shows all its words, and sets each by itself.",
         parts.join("; ")
     )
 }
