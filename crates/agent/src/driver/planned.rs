@@ -74,7 +74,9 @@ fn known(tools: &Registry, told: &[Told], step: Step) -> Option<Step> {
     let mut arguments = step.arguments;
     for planned in &mut arguments {
         if let Intended::Is { written, whence: known } = &mut planned.value {
-            let schema = properties.get(&planned.name).unwrap_or(&nothing);
+            let schema = properties
+                .get(&planned.name)
+                .map_or(&nothing, |schema| followed(schema, &tool.spec().schema.parameters));
             *known = parse(written).and_then(|value| whence(&value, schema, &told));
             if *known == Some(Whence::Form) && keeps_times(&step.tool) && is_moment_said(written, &told) {
                 *known = Some(Whence::Words);
@@ -82,6 +84,12 @@ fn known(tools: &Registry, told: &[Told], step: Step) -> Option<Step> {
         }
     }
     Some(Step { tool: step.tool, content, arguments })
+}
+
+/// What a schema says, or what it refers to among the definitions beside it.
+fn followed<'a>(schema: &'a Value, whole: &'a Value) -> &'a Value {
+    let at = schema.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix('#'));
+    at.and_then(|at| whole.pointer(at)).unwrap_or(schema)
 }
 
 /// All that counts: the person's own words in this message and before it, what tools answered for which somebody vouches, and
@@ -146,6 +154,16 @@ fn without(answer: &str, arguments: &str) -> String {
 mod tests {
     use super::*;
     use hob_core::policy::sources::is_said;
+
+    #[test]
+    fn n16_a_closed_list_may_stand_among_the_definitions() {
+        let whole = serde_json::json!({ "$defs": { "Level": { "enum": ["r"] } } });
+        let at = |at: &str| serde_json::json!({ "$ref": at });
+        assert_eq!(followed(&at("#/$defs/Level"), &whole)["enum"][0], "r");
+        for other in ["#/$defs/None", "https://evil.example/#/$defs/Level", ""] {
+            assert_eq!(followed(&at(other), &whole), &at(other), "{other}");
+        }
+    }
 
     #[test]
     fn n16_what_only_comes_back_was_said_by_nobody() {

@@ -147,19 +147,32 @@ pub(super) fn assign(run: &mut Active) {
 /// Calls are done: what was found for what the plan is still to do.
 pub(super) fn on_done(run: &mut Active, batch: &Batch) {
     let intent = &run.intent;
+    let all = intent.steps.iter().enumerate();
+    let all = all.flat_map(|(step, planned)| planned.arguments.iter().map(move |argument| (step, planned, argument)));
+    let looks = all.filter_map(|(step, planned, argument)| match &argument.value {
+        Intended::Found(look) => Some((step, (planned.tool.as_str(), argument.name.as_str()), look)),
+        Intended::Is { .. } | Intended::From(_) => None,
+    });
     let mut found = Vec::new();
-    for open in batch.calls.iter().filter(|open| open.fate == Fate::Done) {
-        let Progress::Finished(result) = &open.progress else { continue };
-        for (step, planned) in intent.steps.iter().enumerate() {
-            for argument in &planned.arguments {
-                let Intended::Found(look) = &argument.value else { continue };
-                if fit(look, (&open.call.name, &open.call.arguments), &|_| None).is_some_and(|doubts| doubts.is_empty())
-                {
-                    let value = lookup::found(look, (&planned.tool, &argument.name), &result.text);
-                    found.push(Found { step, argument: argument.name.clone(), value });
-                }
-            }
-        }
+    for (step, wanted, look) in looks {
+        let is_it = |open: &&OpenCall| {
+            let doubts = fit(look, (&open.call.name, &open.call.arguments), &|_| None);
+            open.fate == Fate::Done && doubts.is_some_and(|doubts| doubts.is_empty())
+        };
+        let answers = batch.calls.iter().filter(is_it).filter_map(|open| match &open.progress {
+            Progress::Finished(result) => Some(result.text.as_str()),
+            Progress::Queued
+            | Progress::Held
+            | Progress::Started { .. }
+            | Progress::Doubtful { .. }
+            | Progress::Asks { .. }
+            | Progress::Child => None,
+        });
+        found.extend(answers.map(|answer| Found {
+            step,
+            argument: wanted.1.to_owned(),
+            value: lookup::found(look, wanted, answer),
+        }));
     }
     run.intent.found.extend(found);
 }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | two things, none, or what is no JSON | nothing |
 //! | one thing, whose name is not the one that was asked for | nothing |
-//! | one thing, named so | its id, for a tool of the same server that wants the id of such a thing |
+//! | one thing that nobody sends, named so | its id, for a tool of the same server that wants the id of such a thing |
 //! | one person, named so, from a tool for contacts | their only address of mail |
 //!
 //! Nothing else does: what others can write into a thing (a sender, who takes part, a place, an account, an amount, any text) is
@@ -23,6 +23,8 @@ const NAMES: [&str; 8] = ["name", "title", "filename", "file_name", "display_nam
 const IDS: [&str; 3] = ["id", "uid", "uuid"];
 /// Words of tools that know whom the house deals with.
 const CONTACTS: [&str; 3] = ["contact", "directory", "addressbook"];
+/// Words of tools that look at what others send: whatever it is called, they have called it so.
+const SENT: [&str; 6] = ["mail", "email", "letter", "message", "inbox", "comment"];
 /// Last words of members that hold an address of mail.
 const ADDRESSES: [&str; 3] = ["email", "mail", "address"];
 /// What stands between a server's name and its tool's.
@@ -81,7 +83,9 @@ fn is_of_its_kind(look: &str, (tool, argument): (&str, &str)) -> bool {
     kind.retain(|word| !IDS.contains(&word.as_str()));
     // `id` alone is of what the tool is called for.
     let kind = kind.pop().or_else(|| own_words(tool).into_iter().skip(1).last());
-    let is_known = kind.is_some_and(|kind| own_words(look).contains(&kind));
+    let known = own_words(look);
+    let is_known =
+        kind.is_some_and(|kind| known.contains(&kind)) && !known.iter().any(|word| SENT.contains(&word.as_str()));
     server(look).is_some() && server(look) == server(tool) && is_known
 }
 
@@ -200,6 +204,7 @@ mod tests {
             ("drive__search_files", ("drive__delete_user", "user_id"), false),
             ("drive__search_files", ("drive__delete_user", "id"), false),
             ("drive__search_files", ("other__delete_file", "file_id"), false),
+            ("drive__search_emails", ("drive__reply_to_email", "email_id"), false),
             ("search_files", ("delete_file", "file_id"), false),
             ("drive__search_files", ("drive__delete_file", "file"), false),
             ("drive__search_files", ("bank__pay", "amount"), false),

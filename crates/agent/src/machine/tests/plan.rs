@@ -272,7 +272,11 @@ fn n16_what_a_planned_look_finds_alone_needs_no_question() {
     run.check(wants(&[("t__move_event", MOVE)]), &["run 3.0 t__move_event #1"]);
     run.check(done("3.0"), &["ask a/one Work"]);
     let told = run.on(says("Moved."));
-    insta::assert_snapshot!(told[0], @"");
+    insta::assert_snapshot!(told[0], @r#"
+    answer Moved.
+
+    (Done as planned, without asking you: t__move_event: event_id "5" (the only one that t__find_events found for "Dentist"), on "2030-05-20" (from my plan). What it says may come from what I read before: a file ("bill.txt").)
+    "#);
     // The same again is the same, also after a crash.
     let mut run = moves(&[found, found]);
     run.check(Event::Suspended, &[]);
