@@ -82,7 +82,7 @@ fn is_of_its_kind(look: &str, (tool, argument): (&str, &str)) -> bool {
     let mut kind = own_words(argument);
     kind.retain(|word| !IDS.contains(&word.as_str()));
     // `id` alone is of what the tool is called for.
-    let kind = kind.pop().or_else(|| own_words(tool).into_iter().skip(1).last());
+    let kind = kind.pop().or_else(|| own_words(tool).into_iter().skip(1).next_back());
     let known = own_words(look);
     let is_known =
         kind.is_some_and(|kind| known.contains(&kind)) && !known.iter().any(|word| SENT.contains(&word.as_str()));

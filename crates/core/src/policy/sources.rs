@@ -98,8 +98,8 @@ pub fn is_moment_said(written: &str, told: &[Told]) -> bool {
     let parts: Vec<&str> = moment.split(['T', ' ']).collect();
     let is_said = |part: &str| {
         let short = part.strip_suffix(":00").filter(|short| short.contains(':')).unwrap_or(part);
-        let words = told.iter().filter(|told| told.whence == Whence::Words);
-        words.into_iter().any(|told| is_said(part, &told.text) || is_said(short, &told.text))
+        let mut words = told.iter().filter(|told| told.whence == Whence::Words);
+        words.any(|told| is_said(part, &told.text) || is_said(short, &told.text))
     };
     is_moment(&moment) && parts.len() <= 2 && parts[0].contains('-') && parts.into_iter().all(is_said)
 }
