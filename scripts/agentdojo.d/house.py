@@ -38,13 +38,6 @@ listen = "127.0.0.1:0"
 [mcp.{suite}]
 url = "{model}/mcp/{suite}"
 """
-# The owner believes which of the tools only look, and has none of them asked about for its own sake. What they answer is a
-# stranger's word as before.
-BELIEVED = """
-trusted_annotations = true
-approval = "never"
-"""
-
 
 class Refused(RuntimeError):
     """Hob does not do what it was asked for."""
@@ -56,9 +49,12 @@ class House:
     def __init__(self, binary, suite, address, *, expires, believed):
         self.home = tempfile.TemporaryDirectory(prefix="hob-dojo-")
         self.binary, self.local = binary, threading.local()
-        text = CONFIG.format(model=address, name=MODEL, suite=suite, expires=expires) + (BELIEVED if believed else "")
+        text = CONFIG.format(model=address, name=MODEL, suite=suite, expires=expires)
         (Path(self.home.name) / "config.toml").write_text(text)
         self.hob("mcp", "test", suite)
+        # The owner says once that the tools do what their server says. What they answer is a stranger's word as before.
+        if believed:
+            self.hob("mcp", "class", suite, "--as-it-says")
 
     def command(self, *arguments):
         return [self.binary, "--config", f"{self.home.name}/config.toml", *arguments]

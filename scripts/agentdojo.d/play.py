@@ -7,6 +7,8 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from agentdojo.functions_runtime import FunctionCall
+
 from cases import attacked, benign, suite_of
 from house import House
 from served import World, serve
@@ -61,7 +63,9 @@ def measured(options, name):
 
 
 def succeeded(case):
-    return case.attack.security(case.answer, case.before, case.environment)
+    calls = [FunctionCall(function=made.step.tool, args=json.loads(made.step.arguments)) for made in case.made]
+    by_calls = case.attack.security_from_traces(case.answer, case.before, case.environment, calls)
+    return case.attack.security(case.answer, case.before, case.environment) if by_calls is None else by_calls
 
 
 def total(rows):

@@ -1,4 +1,6 @@
-//! `hob mcp`: the MCP servers of the config, and a look at one of them.
+//! `hob mcp`: the MCP servers of the config, a look at one of them, and what its tools do.
+
+mod class;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +17,7 @@ use hob_core::domain::clock::SystemClock;
 use hob_core::domain::rng::SystemRng;
 use hob_tools::leftovers::Leftovers;
 use hob_tools::mcp::Place;
+use hob_tools::mcp::classes::Classes;
 use hob_tools::mcp::probe::{self, Seen};
 use hob_tools::mcp::settings::{Settings, Way};
 
@@ -33,6 +36,17 @@ pub enum McpCommand {
         /// Its name in the config
         name: String,
     },
+    /// Say once what the tools of a server do, instead of at each call; without more, show them
+    Class {
+        /// Its name in the config
+        name: String,
+        /// What a tool does: looks, changes, critical (asked about each time), off (not offered), or ask (nothing is said of it any more)
+        #[arg(value_name = "TOOL=CLASS")]
+        tools: Vec<String>,
+        /// Take the server's word for all others of which nothing was said
+        #[arg(long)]
+        as_it_says: bool,
+    },
 }
 
 /// Carries it out.
@@ -45,15 +59,31 @@ pub(super) fn run(command: &McpCommand, base: Base) -> anyhow::Result<()> {
     match command {
         McpCommand::List => Ok(show(&list(&servers, &base))?),
         McpCommand::Test { name } => {
-            let Some(server) = servers.iter().find(|server| &server.name == name) else {
-                let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-                let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                bail!("there is no [mcp.{name}] in the config; there are: {there}");
-            };
+            let server = named(&servers, name)?;
             let seen = runtime()?.block_on(look(server, &base))?;
             Ok(show(&base.redactor.redact(&told(server, &seen)))?)
         }
+        McpCommand::Class { name, tools, as_it_says } => {
+            let (server, wish) = (named(&servers, name)?, class::wish(tools, *as_it_says)?);
+            let tools = runtime()?.block_on(async {
+                // Who has never been asked is asked now: else there is nothing to be said.
+                if probe::known(server, &base.data_dir).is_none() {
+                    Box::pin(look(server, &base)).await?;
+                }
+                class::class(server, wish, &base).await
+            })?;
+            Ok(show(&base.redactor.redact(&class::told(&tools)))?)
+        }
     }
+}
+
+fn named<'a>(servers: &'a [Settings], name: &str) -> anyhow::Result<&'a Settings> {
+    let Some(server) = servers.iter().find(|server| server.name == name) else {
+        let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        bail!("there is no [mcp.{name}] in the config; there are: {there}");
+    };
+    Ok(server)
 }
 
 async fn look(server: &Settings, base: &Base) -> anyhow::Result<Seen> {
@@ -71,6 +101,7 @@ async fn look(server: &Settings, base: &Base) -> anyhow::Result<Seen> {
         rng: Arc::new(SystemRng),
         tracker: TaskTracker::new(),
         stop: CancellationToken::new(),
+        classes: Classes::default(),
     };
     let seen = Box::pin(probe::look(server, &place)).await;
     place.tracker.close();
@@ -119,6 +150,9 @@ fn told(server: &Settings, seen: &Seen) -> String {
     lines.extend(several("left out by the config", &seen.left_out));
     lines.extend(seen.quarantined.iter().map(|(name, why)| format!("cannot be offered: {name:?}: {why}")));
     lines.extend(several("described otherwise than before", &seen.changed));
+    if server.approval.is_none() && !seen.tools.is_empty() {
+        lines.push(format!("say once what they do, instead of at each call: hob mcp class {}", server.name));
+    }
     lines.join("\n") + "\n"
 }
 
@@ -142,6 +176,7 @@ mod tests {
         left out by the config: drop
         cannot be offered: "bad": its arguments' schema is none
         described otherwise than before: add
+        say once what they do, instead of at each call: hob mcp class notes
         "#);
     }
 }

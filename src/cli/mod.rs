@@ -111,7 +111,7 @@ pub enum Command {
     /// Search, forget, export and import what is remembered
     #[command(subcommand)]
     Memory(MemoryCommand),
-    /// Show and try the MCP servers
+    /// Show and try the MCP servers, and say what their tools do
     #[command(subcommand)]
     Mcp(McpCommand),
     /// Let somebody in with the code that Hob gave them, or show who is waiting

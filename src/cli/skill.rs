@@ -81,7 +81,7 @@ pub(super) fn run(command: SkillCommand, named: Option<&Path>) -> anyhow::Result
 }
 
 /// A Hob that never ran has no database yet; one of another Hob is left as it is.
-async fn open(database: &Path) -> anyhow::Result<Store> {
+pub(super) async fn open(database: &Path) -> anyhow::Result<Store> {
     Reader::find(database).await?;
     Ok(Store::open(database, Pace::Threaded).await?)
 }

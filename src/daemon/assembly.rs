@@ -48,6 +48,7 @@ use hob_store::contents::Contents;
 use hob_tools::Toolbox;
 use hob_tools::changes::Drafts;
 use hob_tools::mcp::Servers;
+use hob_tools::mcp::classes::Classes;
 use hob_tools::sandbox::Sandbox;
 use hob_tools::shed::Tools;
 use hob_web::chat::channel::Page;
@@ -82,6 +83,8 @@ pub(super) struct Roots {
     pub(super) started: Timestamp,
     /// What is changed in copies of the workspace, and what was kept of it.
     pub(super) drafts: Drafts,
+    /// What owners have said that the tools of MCP servers do; known once there is one.
+    pub(super) classes: Classes,
 }
 
 impl Roots {
@@ -104,6 +107,7 @@ impl Roots {
             upkeep: LastRound::default(),
             started: blueprint.clock.now(),
             drafts: Drafts::new(&blueprint.data_dir, &workspace),
+            classes: Classes::default(),
             store,
             contents,
             owner,
@@ -187,6 +191,10 @@ impl Made {
     /// Makes it. The models of `former` are taken over where nothing about them has changed, and what rests goes on resting.
     pub(super) async fn of(blueprint: &Blueprint, roots: &Roots, former: Option<&Self>) -> Result<Self, StartError> {
         let config = &blueprint.config;
+        // Only once: from then on they are told of.
+        if !config.mcp.is_empty() && former.is_none_or(|former| former.config.mcp.is_empty()) {
+            roots.classes.load(&roots.store).await?;
+        }
         let (table, models, (told, keyless)) = models(blueprint, roots, former).await?;
         let purse = Arc::new(parts::purse(config)?);
         let memory = memory::build(&config.memory, roots, purse.zone.clone());
@@ -305,7 +313,8 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
     let config = &blueprint.config;
     let tools = tools(blueprint, roots, (&memory, &models));
     let walls = toolset::own::grounds(&config.terminal, &roots.sandbox, &blueprint.data_dir);
-    let toolbox = parts::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone()))?;
+    let toolbox =
+        parts::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone(), roots.classes.clone()))?;
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),

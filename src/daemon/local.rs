@@ -26,6 +26,7 @@ pub(super) fn serve(
     let places = places(blueprint);
     let routes = hob_web::health::routes(Arc::clone(router)).merge(hob_web::status::routes(Arc::clone(router), places));
     let routes = routes.merge(hob_web::page::whereabouts(page_at)).merge(hob_web::undo::routes(Arc::clone(router)));
+    let routes = routes.merge(hob_web::classes::routes(Arc::clone(router)));
     let routes = match windows {
         Some(windows) => {
             routes.merge(windows::routes(Arc::clone(windows), Arc::clone(router), switches.silence.clone()))

@@ -207,8 +207,7 @@ impl Daemon {
         let made = Made::of(blueprint, &roots, None).await?;
         remark::stand(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
         off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
-        let servers =
-            toolset::mcp::servers(blueprint, &made.ports.tools, (&roots.sandbox, &switches.channels, &switches.cut));
+        let servers = toolset::mcp::servers(blueprint, &made.ports.tools, (&roots, &switches.channels, &switches.cut));
         let settings = switches.lanes(serves, &rest);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);
         let router = Arc::new(Router {

@@ -43,6 +43,7 @@ use hob_model::transcription::{self, Transcriber};
 use hob_router::command::Mode;
 use hob_tools::changes::Drafts;
 use hob_tools::hook::{Hook, Hooks, Moment};
+use hob_tools::mcp::classes::Classes;
 use hob_tools::registry::Registry;
 use hob_tools::results::Results;
 use hob_tools::sandbox::own::Grounds as Walls;
@@ -309,11 +310,11 @@ pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, StartError> {
 pub(super) fn toolbox(
     config: &Config,
     environment: &Environment,
-    (walls, drafts): (&Walls, Drafts),
+    (walls, drafts, classes): (&Walls, Drafts, Classes),
 ) -> Result<Toolbox, StartError> {
     let data_dir = &walls.data_dir;
     let hooks = Hooks::new(config.hooks.iter().map(|config| hook(config, walls)).collect(), data_dir);
-    Ok(Toolbox { timeouts: timeouts(environment)?, hooks, results: Results::of(data_dir), drafts })
+    Ok(Toolbox { timeouts: timeouts(environment)?, hooks, results: Results::of(data_dir), drafts, classes })
 }
 
 fn hook(config: &HookConfig, walls: &Walls) -> Hook {

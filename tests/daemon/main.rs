@@ -12,6 +12,7 @@ mod attached;
 mod beginning;
 mod caps;
 mod chat;
+mod classes;
 mod commands;
 mod context;
 mod cost;

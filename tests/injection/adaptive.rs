@@ -2,6 +2,7 @@
 //! person's own words and before the reading, takes effect with nobody's consent never.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use futures::StreamExt as _;
 use serde::Deserialize;
@@ -47,6 +48,12 @@ struct Shape {
     #[serde(default)]
     shows: String,
     letter: BTreeMap<String, String>,
+    /// What the person says, if it is not the usual.
+    #[serde(default)]
+    asks: BTreeMap<String, String>,
+    /// What an MCP server has: events, contacts, letters, files. Anybody can make an event, a letter, a file.
+    #[serde(default)]
+    things: BTreeMap<String, Vec<String>>,
 }
 
 /// One of them in one language.
@@ -75,9 +82,19 @@ fn cases() -> Vec<Case> {
             steps: shape.steps.iter().map(|calls| calls.iter().map(|call| fill(call)).collect()).collect(),
             done: shape.done.iter().map(|line| fill(line)).collect(),
             shows: fill(&shape.shows),
+            things: shape
+                .things
+                .iter()
+                .map(|(kind, all)| (kind.clone(), all.iter().map(|thing| fill(thing)).collect()))
+                .collect(),
             ..shape.clone()
         };
-        Case { asks: fill(&asks[lang]), letter: fill(&shape.letter[lang]), name, shape }
+        Case {
+            asks: fill(shape.asks.get(lang).unwrap_or_else(|| &asks[lang])),
+            letter: fill(&shape.letter[lang]),
+            name,
+            shape,
+        }
     };
     shape.iter().flat_map(|shape| shape.letter.keys().map(|lang| of(shape, lang)).collect::<Vec<_>>()).collect()
 }
@@ -146,9 +163,13 @@ async fn house(cases: &[Case]) -> House {
         parameters = {{ who = "Who." }}
         changes = false
         trusted_output = true
+        [mcp.t]
+        sandbox = false
+        command = ["python3", "{}", "$HOME"]
         {}{}{}{}
         "#,
         owners.join(", "),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/things_mcp.py").display(),
         effect("pay", "to = 'Whom.', amount = 'How much.', note = 'What for.'", "$1 $2"),
         effect("wire", "to = 'Whom.', amount = 'How much.', note = 'What for.'", "$1 $2"),
         effect("post", "to = 'Whom.', text = 'What.'", "$1"),
@@ -160,6 +181,16 @@ async fn house(cases: &[Case]) -> House {
     for case in cases {
         std::fs::write(house.path("mail").join(format!("{CASE}{}", case.name)), &case.letter).unwrap();
     }
+    let mut things =
+        BTreeMap::from(["events", "contacts", "letters", "files"].map(|kind| (kind.to_owned(), Vec::new())));
+    for (kind, thing) in
+        cases.iter().flat_map(|case| &case.shape.things).flat_map(|(kind, all)| all.iter().map(move |one| (kind, one)))
+    {
+        things.get_mut(kind).unwrap().push(serde_json::from_str::<Value>(thing).unwrap());
+    }
+    std::fs::write(house.path("things.json"), json!(things).to_string()).unwrap();
+    let classed = hob(house.home.path(), &["mcp", "class", "t", "--as-it-says"]).output().await.unwrap();
+    assert!(classed.status.success(), "{}", String::from_utf8_lossy(&classed.stderr));
     let known = cases.to_vec();
     house.model.otherwise(move |asked| answer(&known, asked));
     house

@@ -86,7 +86,28 @@ async fn n11_the_page_tells_how_the_house_fares() {
     assert_eq!(rows(&costs, "shares")[0]["calls"], 1, "{costs}");
     let skills = browser.operations("/skills").await;
     assert!(rows(&skills, "skills").iter().all(|skill| skill["standing"].is_string()));
-    assert_eq!(browser.operations("/servers").await, object!({ "servers": [] }));
+    assert_eq!(browser.operations("/servers").await, object!({ "servers": [], "names": [] }));
+}
+
+#[tokio::test]
+async fn n16_an_owner_says_on_the_page_what_a_servers_tools_do() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/hostile_mcp.py");
+    let server = format!("[mcp.s]\nsandbox = false\ncommand = ['python3', '{script}', '$HOME']\n");
+    let (mut house, browser) = entered(&server).await;
+    house.hob().until_log("mcp.listed").await;
+    let echo = |told: &Value| rows(told, "tools").iter().find(|tool| tool["name"] == "echo").unwrap()["class"].clone();
+    assert_eq!(echo(&browser.operations("/servers/s/tools").await), Value::Null);
+    let say = |class: &str| Some(object!({ "tools": { "echo": class } }));
+    let (status, told) = browser.order(Method::PUT, "/servers/s/tools", say("looks")).await;
+    assert_eq!((status, echo(&serde_json::from_str(&told).unwrap())), (StatusCode::OK, object!("looks")));
+    assert_eq!(echo(&browser.operations("/servers/s/tools").await), "looks");
+    for (part, class, refused) in [
+        ("/servers/s/tools", "safe", StatusCode::UNPROCESSABLE_ENTITY),
+        ("/servers/other/tools", "looks", StatusCode::NOT_FOUND),
+    ] {
+        let (status, told) = browser.order(Method::PUT, part, say(class)).await;
+        assert_eq!(status, refused, "{part} {class}: {told}");
+    }
 }
 
 #[tokio::test]
@@ -326,6 +347,7 @@ async fn c5_viewers_see_the_house_and_change_nothing_of_it() {
         (Method::POST, "/schedules/1/pause", None),
         (Method::DELETE, "/schedules/1", None),
         (Method::DELETE, "/grants/1", None),
+        (Method::PUT, "/servers/s/tools", Some(object!({ "tools": {} }))),
         (Method::POST, "/config/reload", None),
         (Method::POST, "/config/rollback", Some(object!({ "print": "x" }))),
     ] {

@@ -33,6 +33,7 @@ use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::{Choice, Delivery};
 use hob_core::domain::principal::Principal;
+use hob_core::domain::tool_class::Classing;
 use hob_core::render::Form;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, Message, ToolCall, Usage};
@@ -132,6 +133,8 @@ pub enum Row {
         /// Of which tool.
         tool: String,
     },
+    /// The tools of an MCP server are classed as it says (row N16).
+    Classed(Classing),
     /// Something is to be said.
     Say {
         /// The event's number.
@@ -210,6 +213,11 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
     }));
     rows.extend(resolved::row(before, step, after));
     if let (Some(was), Some(is)) = (before.active(), after.active()) {
+        let answers = step.events.iter().filter_map(|event| match event {
+            Event::HumanAnswered(answer) => approval::classes::said(was, answer, is),
+            _ => None,
+        });
+        rows.extend(answers.cloned().map(Row::Classed));
         let new = is.granted.difference(&was.granted);
         rows.extend(new.map(|tool| Row::Granted { user: is.input.principal.user, tool: tool.clone() }));
     }

@@ -27,6 +27,7 @@ pub mod inbound;
 pub mod inspect;
 pub mod journal;
 pub mod lock;
+pub mod mcp_classes;
 pub mod members;
 pub mod memories;
 pub mod memory_calls;

@@ -53,6 +53,7 @@ use serde_json::Value;
 
 use crate::changes::Drafts;
 use crate::hook::Hooks;
+use crate::mcp::classes::Classes;
 use crate::results::Results;
 use crate::said::Said;
 use crate::workspace::Workspace;
@@ -119,6 +120,8 @@ pub struct Toolbox {
     pub results: Results,
     /// The drafts of the workspace.
     pub drafts: Drafts,
+    /// What owners have said that the tools of MCP servers do.
+    pub classes: Classes,
 }
 
 impl Toolbox {
@@ -127,7 +130,13 @@ impl Toolbox {
     pub fn plain(data_dir: &Path) -> Self {
         let hooks = Hooks::new(Vec::new(), data_dir);
         let drafts = Drafts::new(data_dir, &Workspace::of(data_dir));
-        Self { timeouts: Timeouts::default(), hooks, results: Results::of(data_dir), drafts }
+        Self {
+            timeouts: Timeouts::default(),
+            hooks,
+            results: Results::of(data_dir),
+            drafts,
+            classes: Classes::default(),
+        }
     }
 }
 

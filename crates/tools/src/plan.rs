@@ -14,7 +14,7 @@ use hob_core::domain::tools::{CONTROL, PLAN, ToolFacts};
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// Each with `tool` and `arguments`, as they will be; what is to be read first is {"from": "total in bill.txt"}.
+    /// Each with `tool` and `arguments`, as they will be; what is to be read first is {"from": "total in bill.txt"}, or {"from": tool, "with": its arguments}.
     #[serde(rename = "steps")]
     _steps: Vec<Map<String, Value>>,
 }

@@ -7,6 +7,7 @@
 
 pub mod ask;
 pub mod chat;
+pub mod classes;
 pub mod compat;
 mod described;
 pub mod door;

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::daemon::Blueprint;
+use crate::daemon::assembly::Roots;
 use crate::daemon::parts::role;
 use crate::daemon::toolset::{approval, own};
 use hob_config::mcp::McpConfig;
@@ -16,7 +17,6 @@ use hob_core::domain::secret::Secret;
 use hob_tools::leftovers::Leftovers;
 use hob_tools::mcp::settings::{Settings, Way};
 use hob_tools::mcp::{Place, Servers};
-use hob_tools::sandbox::Sandbox;
 use hob_tools::shed::Tools;
 
 /// A server has so long to start and to tell its tools; the first start by npx or uvx includes a download.
@@ -28,16 +28,17 @@ const IDLE: Duration = Duration::from_secs(600);
 pub(in crate::daemon) fn servers(
     blueprint: &Blueprint,
     shed: &Arc<Tools>,
-    (sandbox, tracker, stop): (&Sandbox, &TaskTracker, &CancellationToken),
+    (roots, tracker, stop): (&Roots, &TaskTracker, &CancellationToken),
 ) -> Servers {
     let place = Place {
         data_dir: blueprint.data_dir.clone(),
         leftovers: Leftovers::of(&blueprint.data_dir),
-        walls: own::grounds(&blueprint.config.terminal, sandbox, &blueprint.data_dir),
+        walls: own::grounds(&blueprint.config.terminal, &roots.sandbox, &blueprint.data_dir),
         clock: Arc::clone(&blueprint.clock),
         rng: Arc::clone(&blueprint.rng),
         tracker: tracker.clone(),
         stop: stop.clone(),
+        classes: roots.classes.clone(),
     };
     Servers::new(all(blueprint), place, shed)
 }

@@ -18,6 +18,7 @@ use hob_config::Config;
 use hob_memory::upkeep::source::Leave;
 use hob_memory::upkeep::{Opener as _, Unprepared};
 use hob_tools::leftovers::Leftovers;
+use hob_tools::mcp::classes::Classes;
 use hob_tools::mcp::settings::Settings;
 use hob_tools::mcp::{Place, probe};
 use hob_tools::sandbox::Sandbox;
@@ -80,6 +81,7 @@ pub(in crate::doctor) async fn mcp(patient: &Patient) -> Vec<Finding> {
         rng: Arc::clone(&patient.rng),
         tracker: TaskTracker::new(),
         stop: CancellationToken::new(),
+        classes: Classes::default(),
     };
     let looked = servers.iter().map(|server| {
         let place = &place;

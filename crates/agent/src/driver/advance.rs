@@ -26,6 +26,7 @@ use crate::signal::Signal;
 use crate::write_off::change_queued;
 use hob_core::domain::ids::{CallId, SessionId};
 use hob_core::domain::outgoing::Destination;
+use hob_core::domain::tool_class::Classing;
 use hob_core::policy::access::AccessList;
 use hob_memory::forget;
 use hob_model::message::ToolCall;
@@ -100,6 +101,8 @@ pub(super) struct Advanced {
     pub(super) effects: Vec<Committed<Effect>>,
     /// Somebody said something that is now remembered.
     pub(super) remembered: bool,
+    /// These tools of MCP servers were classed.
+    pub(super) classed: Vec<Classing>,
     /// Something is to be said in these sessions besides.
     pub(super) told: Vec<SessionId>,
     /// The lanes of other sessions in which something is due now.
@@ -184,7 +187,12 @@ impl Advance {
             forget::after(tx, self.key.run).await?;
         }
         let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
-        Ok(Some(Advanced { state, seq, effects, remembered, told, due, more: advanced.more, kept, words }))
+        let classed = rows.iter().filter_map(|row| match row {
+            Row::Classed(classing) => Some(classing.clone()),
+            _ => None,
+        });
+        let (classed, more) = (classed.collect(), advanced.more);
+        Ok(Some(Advanced { state, seq, effects, remembered, classed, told, due, more, kept, words }))
     }
 }
 

@@ -254,13 +254,14 @@ impl Driver {
 
     /// What a commit came to is where the run stands now. Gives what follows from it.
     fn reached(&mut self, advanced: Advanced) -> Vec<Committed<Effect>> {
-        let Advanced { state, seq, effects, remembered, told, due, more, kept, words: _ } = advanced;
+        let Advanced { state, seq, effects, remembered, classed, told, due, more, kept, words: _ } = advanced;
         drop(kept);
         telemetry::tainted(self.key.run, &self.state, &state);
         told.into_iter().for_each(|session| self.ports.watcher.said(session));
         if remembered {
             self.ports.memory.nearby.memories_written();
         }
+        classed.iter().for_each(|classing| self.ports.toolbox.classes.believe(classing));
         due.into_iter().for_each(&*self.line.wake);
         self.more = more;
         self.state = Arc::new(state);

@@ -8,11 +8,12 @@ use crate::machine::disclosed;
 use crate::machine::state::Active;
 use crate::prompt::Material;
 use hob_core::domain::plan::{Intended, Step, Whence};
-use hob_core::domain::tools::{CONTROL, PLAN};
+use hob_core::domain::tools::{Approval, CONTROL, PLAN};
 use hob_core::policy::arguments::parse;
-use hob_core::policy::plan::read;
-use hob_core::policy::sources::{Told, own_words, whence};
+use hob_core::policy::plan::{Content, keeps_times, read};
+use hob_core::policy::sources::{Told, is_moment_said, own_words, whence};
 use hob_model::message::{Message, ToolCall};
+use hob_tools::ToolSpec;
 use hob_tools::registry::Registry;
 use serde_json::Value;
 
@@ -25,7 +26,38 @@ const LEFT_OUT: &str = "\u{fffd}";
 pub(super) fn of(tools: &Registry, (run, material): (&Active, &Material), arguments: &str) -> Vec<Step> {
     let told = told(tools, run, material);
     let steps = read(arguments).unwrap_or_default();
-    steps.into_iter().filter_map(|step| known(tools, &told, step)).collect()
+    let steps = steps.into_iter().filter_map(|step| known(tools, &told, step));
+    steps.map(|step| with_looks(tools, &told, step)).collect()
+}
+
+/// The step, with the calls that are to find something for it; of one whose answers nobody here has said to be the house's own
+/// affairs, or that is not known, only the name is kept.
+fn with_looks(tools: &Registry, told: &[Told], mut step: Step) -> Step {
+    for planned in &mut step.arguments {
+        if let Intended::Found(look) = &planned.value {
+            let name = look.tool.clone();
+            planned.value = match known(tools, told, beside(tools, &step.tool, look)) {
+                Some(look) if is_of_the_house(tools, &look.tool) => Intended::Found(Box::new(look)),
+                Some(_) | None => Intended::From(name),
+            };
+        }
+    }
+    step
+}
+
+/// The call, by the name that its tool has here: a model may leave out the server beside whose other tool it stands.
+fn beside(tools: &Registry, tool: &str, look: &Step) -> Step {
+    let full = tool.split_once("__").map(|(server, _)| format!("{server}__{}", look.tool));
+    let full = full.filter(|name| tools.get(&look.tool).is_none() && tools.get(name).is_some());
+    Step { tool: full.unwrap_or_else(|| look.tool.clone()), ..look.clone() }
+}
+
+/// Is it a tool of a server, of which somebody has said what it does?
+fn is_of_the_house(tools: &Registry, name: &str) -> bool {
+    let is = |spec: &ToolSpec| {
+        spec.module == "mcp" && (spec.facts.most().is_read() || spec.facts.approval == Approval::Free)
+    };
+    tools.get(name).is_some_and(|tool| is(tool.spec()))
 }
 
 /// A step, with what its tool says of its arguments and who has said them.
@@ -34,18 +66,30 @@ fn known(tools: &Registry, told: &[Told], step: Step) -> Option<Step> {
     let nothing = Value::Null;
     let properties = tool.spec().schema.parameters.get("properties").unwrap_or(&nothing);
     let names = properties.as_object().into_iter().flat_map(|all| all.keys());
-    let content = tool.content();
+    // Whatever a look is asked for steers what it finds.
+    let content = if tool.spec().facts.most().is_read() { Content::None } else { tool.content() };
     let content: Vec<String> = names.filter(|name| content.has(name)).cloned().collect();
     let settled = tool.settled().into_iter().map(|text| Told { whence: Whence::Config, text });
     let told: Vec<Told> = told.iter().cloned().chain(settled).collect();
     let mut arguments = step.arguments;
     for planned in &mut arguments {
         if let Intended::Is { written, whence: known } = &mut planned.value {
-            let schema = properties.get(&planned.name).unwrap_or(&nothing);
+            let schema = properties
+                .get(&planned.name)
+                .map_or(&nothing, |schema| followed(schema, &tool.spec().schema.parameters));
             *known = parse(written).and_then(|value| whence(&value, schema, &told));
+            if *known == Some(Whence::Form) && keeps_times(&step.tool) && is_moment_said(written, &told) {
+                *known = Some(Whence::Words);
+            }
         }
     }
     Some(Step { tool: step.tool, content, arguments })
+}
+
+/// What a schema says, or what it refers to among the definitions beside it.
+fn followed<'a>(schema: &'a Value, whole: &'a Value) -> &'a Value {
+    let at = schema.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix('#'));
+    at.and_then(|at| whole.pointer(at)).unwrap_or(schema)
 }
 
 /// All that counts: the person's own words in this message and before it, what tools answered for which somebody vouches, and
@@ -110,6 +154,16 @@ fn without(answer: &str, arguments: &str) -> String {
 mod tests {
     use super::*;
     use hob_core::policy::sources::is_said;
+
+    #[test]
+    fn n16_a_closed_list_may_stand_among_the_definitions() {
+        let whole = serde_json::json!({ "$defs": { "Level": { "enum": ["r"] } } });
+        let at = |at: &str| serde_json::json!({ "$ref": at });
+        assert_eq!(followed(&at("#/$defs/Level"), &whole)["enum"][0], "r");
+        for other in ["#/$defs/None", "https://evil.example/#/$defs/Level", ""] {
+            assert_eq!(followed(&at(other), &whole), &at(other), "{other}");
+        }
+    }
 
     #[test]
     fn n16_what_only_comes_back_was_said_by_nobody() {

@@ -16,6 +16,7 @@
 //! that is asked about, and no approval of before stands for it.
 //! Start at `verdict`; the words are in [`words`].
 
+pub mod classes;
 mod gate;
 mod keeping;
 pub mod scope;
@@ -99,6 +100,7 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     if !(each_time || (is_driven && !excused) || (asked && !allowed)) {
         return Verdict::Free;
     }
+    let is_gated = gated.is_some();
     if let Some(why) = gated {
         known.reasons.insert(0, why);
     }
@@ -107,11 +109,14 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
         is_driven && Source::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
     let this_run = is_driven && !each_time;
     let scope = scope.filter(|_| !each_time && !is_driven).unwrap_or_default();
-    let Assessment { risk, grade, reasons, about, .. } = known;
+    let Assessment { risk, grade, reasons, about, classing, .. } = known;
     let grantable = !scope.is_empty();
     let doubts = plan::doubts(run, open).filter(|_| is_driven).unwrap_or_default();
+    // What a persona wants asked is asked whatever its class.
+    let classing = classing.filter(|_| !is_gated);
+    let draft = None;
     let concern =
-        Box::new(Concern { risk, grade, reasons, sources, about, scope, this_run, owners, draft: None, doubts });
+        Box::new(Concern { risk, grade, reasons, sources, about, scope, this_run, owners, draft, classing, doubts });
     Verdict::Asked { grantable, concern }
 }
 
@@ -234,6 +239,8 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
         run.granted.insert(concern.scope.clone());
     } else if decision == Some(Decision::ThisRun) {
         run.excused.insert(name.clone(), run.cycles);
+    } else if let Some(classing) = concern.classing.as_deref().filter(|_| decision == Some(Decision::AsItSays)) {
+        classes::apply(run, classing);
     } else if decision != Some(Decision::Approve) {
         return vec![Effect::AskHuman(question.clone())];
     }
@@ -242,10 +249,10 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
     tools::settle(run)
 }
 
-/// One word lets one call go; "always" also those that it covers and that wait for nothing else.
+/// One word lets one call go; one that covers more also those that wait for nothing else.
 fn release(run: &mut Active, call: &CallId, name: &str) {
     let Some(batch) = batch(run) else { return };
-    let is_free = |open: &&OpenCall| open.call.name == name && verdict(run, open) == Verdict::Free;
+    let is_free = |open: &&OpenCall| verdict(run, open) == Verdict::Free;
     let by_state = run.tools.get(name).is_some_and(|facts| facts.by_state);
     let held = batch.calls.iter().filter(|open| open.progress == Progress::Held);
     let free: Vec<CallId> =

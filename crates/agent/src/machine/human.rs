@@ -114,6 +114,8 @@ pub enum Decision {
     Only(usize),
     /// Make those that are named, and no other.
     Named,
+    /// Make it, and class all tools of its server as their server says (row N16).
+    AsItSays,
     /// Do not make it.
     Deny,
     /// Go on with less of the context (row B5).
@@ -135,6 +137,13 @@ impl Decision {
                     &[Self::Only(1), Self::Only(2), Self::Only(3), Self::Only(4), Self::Only(5), Self::All, Self::Deny]
                 }
             },
+            Question::Approval { grantable, concern, .. } if concern.classing.is_some() => {
+                match (*grantable, concern.this_run) {
+                    (true, _) => &[Self::Approve, Self::Always, Self::AsItSays, Self::Deny],
+                    (false, true) => &[Self::Approve, Self::ThisRun, Self::AsItSays, Self::Deny],
+                    (false, false) => &[Self::Approve, Self::AsItSays, Self::Deny],
+                }
+            }
             Question::Approval { grantable: true, .. } => &[Self::Approve, Self::Always, Self::Deny],
             Question::Approval { concern, .. } if concern.this_run => &[Self::Approve, Self::ThisRun, Self::Deny],
             Question::Approval { .. } => &[Self::Approve, Self::Deny],
@@ -159,6 +168,7 @@ impl Decision {
             Self::Approve => "approve",
             Self::Always => "always",
             Self::ThisRun => "yes, for this run",
+            Self::AsItSays => "as it says",
             Self::Deny => "deny",
             Self::All => "approve all",
             Self::Only(1) => "only 1",

@@ -10,13 +10,14 @@ use serde::Serialize;
 
 use crate::machine::accepted::Order;
 use crate::machine::approval::words::{doubt, quotable, source};
-use crate::machine::batch::{Fate, OpenCall};
+use crate::machine::batch::{Batch, Fate, OpenCall, Progress};
 use crate::machine::state::{Active, Phase};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::{Source, Taint};
 use hob_core::domain::plan::{Doubt, Intended, Planned, Step, Whence};
 use hob_core::domain::tools::{Grade, PLAN, Risk};
-use hob_core::policy::plan::fit;
+use hob_core::policy::lookup;
+use hob_core::policy::plan::{fit, look_words};
 use hob_core::policy::sources::is_said;
 use hob_model::message::Message;
 
@@ -41,6 +42,20 @@ pub struct Intent {
     pub read: BTreeMap<CallId, Source>,
     /// What was done unasked because it was planned, in words.
     pub spared: Vec<String>,
+    /// What calls have found that the plan names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<Found>,
+}
+
+/// What a call has found for an argument of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// The step.
+    pub step: usize,
+    /// The argument.
+    pub argument: String,
+    /// The value; none: nothing that counts.
+    pub value: Option<String>,
 }
 
 impl Intent {
@@ -53,7 +68,18 @@ impl Intent {
     /// The step that a call was taken for, and what of the call nobody has said; none: it was not planned.
     #[must_use]
     pub fn doubts(&self, open: &OpenCall) -> Option<Vec<Doubt>> {
-        fit(self.steps.get(open.planned?)?, (&open.call.name, &open.call.arguments))
+        let index = open.planned?;
+        // What is found says nothing of money.
+        let spends = open.assessed.as_ref().is_some_and(|known| known.risk == Risk::Spend);
+        let found = |argument: &str| self.found(index, argument).filter(|_| !spends).map(str::to_owned);
+        fit(self.steps.get(index)?, (&open.call.name, &open.call.arguments), &found)
+    }
+
+    /// What was found for an argument of a step, each time.
+    fn found(&self, step: usize, argument: &str) -> Option<&str> {
+        let mut found = self.found.iter().filter(|found| found.step == step && found.argument == argument);
+        let first = found.next()?.value.as_deref()?;
+        found.all(|other| other.value.as_deref() == Some(first)).then_some(first)
     }
 }
 
@@ -78,6 +104,7 @@ pub(super) fn on_planned(run: &mut Active, id: &CallId) -> (String, bool) {
     let told = answer(&steps);
     run.intent.steps = steps;
     run.intent.used.clear();
+    run.intent.found.clear();
     (told, false)
 }
 
@@ -86,6 +113,7 @@ fn answer(steps: &[Step]) -> String {
     let open = steps.iter().flat_map(|step| {
         let is_open = |planned: &&Planned| match &planned.value {
             Intended::From(_) | Intended::Is { whence: None, .. } => !step.content.contains(&planned.name),
+            Intended::Found(look) => !step.content.contains(&planned.name) && !is_said_whole(look),
             Intended::Is { .. } => false,
         };
         step.arguments.iter().filter(is_open).map(|planned| format!("{}.{}", step.tool, planned.name))
@@ -108,10 +136,50 @@ pub(super) fn assign(run: &mut Active) {
     for open in &mut batch.calls {
         let (tool, arguments) = (open.call.name.as_str(), open.call.arguments.as_str());
         let fits = intent.steps.iter().enumerate().filter(|(index, _)| !intent.used.contains(index));
-        let fits = fits.filter_map(|(index, step)| Some((index, fit(step, (tool, arguments))?.len())));
+        let found = |index: usize, argument: &str| intent.found(index, argument).map(str::to_owned);
+        let doubts = |index: usize, step: &Step| fit(step, (tool, arguments), &|argument: &str| found(index, argument));
+        let fits = fits.filter_map(|(index, step)| Some((index, doubts(index, step)?.len())));
         open.planned = fits.min_by_key(|(index, doubts)| (*doubts, *index)).map(|(index, _)| index);
         intent.used.extend(open.planned);
     }
+}
+
+/// Calls are done: what was found for what the plan is still to do.
+pub(super) fn on_done(run: &mut Active, batch: &Batch) {
+    let intent = &run.intent;
+    let all = intent.steps.iter().enumerate();
+    let all = all.flat_map(|(step, planned)| planned.arguments.iter().map(move |argument| (step, planned, argument)));
+    let looks = all.filter_map(|(step, planned, argument)| match &argument.value {
+        Intended::Found(look) => Some((step, (planned.tool.as_str(), argument.name.as_str()), look)),
+        Intended::Is { .. } | Intended::From(_) => None,
+    });
+    let mut found = Vec::new();
+    for (step, wanted, look) in looks {
+        let is_it = |open: &&OpenCall| {
+            let doubts = fit(look, (&open.call.name, &open.call.arguments), &|_| None);
+            open.fate == Fate::Done && doubts.is_some_and(|doubts| doubts.is_empty())
+        };
+        let answers = batch.calls.iter().filter(is_it).filter_map(|open| match &open.progress {
+            Progress::Finished(result) => Some(result.text.as_str()),
+            Progress::Queued
+            | Progress::Held
+            | Progress::Started { .. }
+            | Progress::Doubtful { .. }
+            | Progress::Asks { .. }
+            | Progress::Child => None,
+        });
+        found.extend(answers.map(|answer| Found {
+            step,
+            argument: wanted.1.to_owned(),
+            value: lookup::found(look, wanted, answer),
+        }));
+    }
+    run.intent.found.extend(found);
+}
+
+/// Has somebody who counts said all of this call?
+fn is_said_whole(look: &Step) -> bool {
+    look.arguments.iter().all(|planned| matches!(planned.value, Intended::Is { whence: Some(_), .. }))
 }
 
 /// A result that nobody vouches for: where a value was read can be told later.
@@ -147,7 +215,9 @@ pub(super) fn is_own(run: &Active, open: &OpenCall) -> bool {
     let mut arguments = step.iter().flat_map(|step| &step.arguments);
     is_vouched(run, open)
         && arguments.all(|planned| match &planned.value {
-            Intended::Is { whence: Some(Whence::Fact | Whence::Config | Whence::Tool(_)), .. } => false,
+            Intended::Is { whence: Some(Whence::Fact | Whence::Config | Whence::Tool(_)), .. } | Intended::Found(_) => {
+                false
+            }
             Intended::Is { .. } | Intended::From(_) => true,
         })
 }
@@ -161,21 +231,30 @@ pub(super) fn spared(run: &Active, open: &OpenCall) -> Option<String> {
     let is_medium = open.assessed.as_ref().is_some_and(|known| known.grade == Grade::Medium) && is_own(run, open);
     let would_ask = is_medium || (!risk.is_read() && !run.taint.is_clean());
     let is_spared = open.fate == Fate::Done && would_ask && is_vouched(run, open);
-    let step = run.intent.steps.get(open.planned?).filter(|_| is_spared)?;
-    let said = step.arguments.iter().filter_map(|planned| match &planned.value {
-        Intended::Is { written, whence: Some(whence) } if !step.content.contains(&planned.name) => {
-            Some(said(&planned.name, written, whence))
+    let index = open.planned?;
+    let step = run.intent.steps.get(index).filter(|_| is_spared)?;
+    let steering = step.arguments.iter().filter(|planned| !step.content.contains(&planned.name));
+    let told = steering.filter_map(|planned| match &planned.value {
+        Intended::Is { written, whence: Some(whence) } => {
+            Some(said(&planned.name, written, &format!("from {}", whence.as_words())))
+        }
+        Intended::Found(look) => {
+            let whence = format!("the only one that {}", found_by(look));
+            run.intent.found(index, &planned.name).map(|value| said(&planned.name, value, &whence))
         }
         Intended::Is { .. } | Intended::From(_) => None,
     });
-    Some(format!("{}: {}", quotable(&open.call.name), said.collect::<Vec<_>>().join(", ")))
+    Some(format!("{}: {}", quotable(&open.call.name), told.collect::<Vec<_>>().join(", ")))
 }
 
 /// What is planned, a line for each call; for people.
 #[must_use]
 pub fn steps(run: &Active) -> Vec<String> {
     let argument = |planned: &Planned| match &planned.value {
-        Intended::Is { written, whence: Some(whence) } => said(&planned.name, written, whence),
+        Intended::Is { written, whence: Some(whence) } => {
+            said(&planned.name, written, &format!("from {}", whence.as_words()))
+        }
+        Intended::Found(look) => format!("{} to be the only one that {}", quotable(&planned.name), found_by(look)),
         Intended::Is { written, whence: None } => {
             format!("{} {} (from nobody: I ask)", quotable(&planned.name), quotable(written))
         }
@@ -223,9 +302,15 @@ pub fn told_of(run: &Active) -> Vec<String> {
     told
 }
 
-fn said(name: &str, written: &str, whence: &Whence) -> String {
+fn said(name: &str, written: &str, whence: &str) -> String {
     let value = serde_json::from_str::<String>(written).unwrap_or_else(|_| written.to_owned());
-    format!("{} \"{}\" (from {})", quotable(name), quotable(&value).replace('"', "'"), whence.as_words())
+    format!("{} \"{}\" ({whence})", quotable(name), quotable(&value).replace('"', "'"))
+}
+
+fn found_by(look: &Step) -> String {
+    let words = look_words(look);
+    let (tool, what) = words.split_once(' ').unwrap_or((&words, ""));
+    format!("{} found {}", quotable(tool), quotable(what)).trim_end().to_owned()
 }
 
 /// Below the answer: what was done without a question, with whose words, and after whose. None: nothing was.

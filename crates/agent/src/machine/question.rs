@@ -8,6 +8,7 @@ use hob_core::domain::draft::Draft;
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::origin::Source;
 use hob_core::domain::plan::Doubt;
+use hob_core::domain::tool_class::Classing;
 use hob_core::domain::tools::{Grade, Risk};
 
 /// Why a run waits for a person.
@@ -125,6 +126,9 @@ pub struct Concern {
     /// What is to be kept, where that is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<Box<Draft>>,
+    /// The tools that can be classed with the answer: only an owner can give one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classing: Option<Box<Classing>>,
 }
 
 impl Concern {

@@ -190,6 +190,7 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
 /// Moves the batch into the transcript, whole.
 pub(super) fn close_batch(run: &mut Active, unsettled: &str) {
     if let Some(mut batch) = take_batch(run) {
+        plan::on_done(run, &batch);
         let spared: Vec<(CallId, String)> =
             batch.calls.iter().filter_map(|open| Some((open.call.id.clone(), plan::spared(run, open)?))).collect();
         for (id, told) in spared {

@@ -21,8 +21,11 @@ use hob_core::policy::memory::{Place, kept_in};
 use hob_core::render::{Form, Piece, pieces};
 use hob_model::message::Message;
 use hob_store::error::StoreError;
+use hob_store::mcp_classes::NewClass;
 use hob_store::outbox::{FAILURE_QUESTION, Part, Waiting};
-use hob_store::{Tx, files, grants, messages, millis, model_calls, outbox, runs, sessions, summaries, tool_calls};
+use hob_store::{
+    Tx, files, grants, mcp_classes, messages, millis, model_calls, outbox, runs, sessions, summaries, tool_calls,
+};
 
 /// Where a run's rows go.
 #[derive(Debug, Clone)]
@@ -199,6 +202,10 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         }
         Row::Granted { user, tool } => {
             grants::add(tx, &grants::NewGrant { user: *user, session: target.home, tool, run, at }).await
+        }
+        Row::Classed(classing) => {
+            let said: Vec<NewClass<'_>> = classing.tools.iter().map(NewClass::hinted).collect();
+            mcp_classes::put(tx, (&classing.server, &said), at).await
         }
         Row::Attached { seq, user, text } => {
             let file = attached::record(tx, target, *seq, (*user, text)).await?;

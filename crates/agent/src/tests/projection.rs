@@ -58,6 +58,7 @@ fn shown(row: &Row) -> String {
         }
         Row::Deliver { call, delivery } => format!("delivers {call} to {}: {}", delivery.name, delivery.text),
         Row::Granted { user, tool } => format!("granted {tool} to {user}"),
+        Row::Classed(classing) => format!("classes {} tools of {}", classing.tools.len(), classing.server),
         Row::Summary { user, through, text, .. } => format!("summary of {} through {through}: {text}", user.0),
         Row::Afresh => "afresh".to_owned(),
         Row::Handover(HandoverChange::Keep(kept, through)) => {

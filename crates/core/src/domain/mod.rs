@@ -31,6 +31,7 @@ pub mod rng;
 pub mod secret;
 pub mod skills;
 pub mod space;
+pub mod tool_class;
 pub mod tools;
 pub mod upkeep;
 pub mod waits;

@@ -42,6 +42,8 @@ pub enum Intended {
     },
     /// What will be found there, in the model's words.
     From(String),
+    /// What this call will find, if that is one thing alone.
+    Found(Box<Step>),
 }
 
 /// Where a value comes from that may steer a call.

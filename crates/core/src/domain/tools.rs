@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::plan::Step;
+use crate::domain::tool_class::Classing;
 
 /// The module of the tools by which a run is steered: they are always on offer.
 pub const CONTROL: &str = "control";
@@ -236,6 +237,9 @@ pub struct Assessment {
     /// Of a call that plans: the calls that it names, with who has said what steers them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<Step>,
+    /// The tools of its server that nobody has classed, where that can be done with the answer to a question about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classing: Option<Box<Classing>>,
 }
 
 impl Assessment {

@@ -13,6 +13,7 @@ pub mod budget;
 pub mod groups;
 pub mod heartbeat;
 pub mod invisible;
+pub mod lookup;
 pub mod memory;
 pub mod net;
 pub mod pairing;

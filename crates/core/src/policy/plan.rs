@@ -3,15 +3,16 @@
 //! | of an argument that steers | then the call is |
 //! |---|---|
 //! | planned with this value, which somebody who counts has said | as planned |
-//! | planned with this value, which nobody has said; or to be found | as planned, but for that: a person is shown it |
-//! | planned with another value; not planned; planned, and missing | another call |
+//! | to be found by a call that the plan names, and found so by [`lookup`](crate::policy::lookup) | as planned |
+//! | planned with this value, which nobody has said; or to be found otherwise | as planned, but for that: a person is shown it |
+//! | planned with another value, or another was found; not planned; planned, and missing | another call |
 //!
 //! An argument that only says something may be whatever was read, unless the plan says what it is. A call that no value of
 //! somebody's steers was planned by nobody.
 //! Start at [`fit`]; what a model writes is read by [`read`].
 
 use crate::domain::plan::{Doubt, Intended, Planned, Step, Whence};
-use crate::policy::arguments::shown::{last_word, steers};
+use crate::policy::arguments::shown::{last_word, steers, words};
 use crate::policy::arguments::{Written, parse};
 use crate::policy::invisible::marked;
 
@@ -21,8 +22,10 @@ const STEPS_MAX: usize = 20;
 const CHARS_MAX: usize = 16_000;
 /// The most characters of a value that is shown.
 const SHOWN_CHARS_MAX: usize = 300;
-/// The one member of what is only to be found later.
+/// The member of what is only to be found later …
 const FROM: &str = "from";
+/// … and the one beside it, where a call is to find it: that call's arguments.
+const WITH: &str = "with";
 /// Last words of names of arguments that only say something.
 const SAYS: [&str; 14] = [
     "body",
@@ -40,6 +43,9 @@ const SAYS: [&str; 14] = [
     "text",
     "title",
 ];
+
+/// Words of tools that keep what is to come.
+const TIMES: [&str; 6] = ["alarm", "appointment", "calendar", "event", "meeting", "reminder"];
 
 /// Which of a tool's arguments only say something, where nothing but their names tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,6 +69,13 @@ impl Content {
             Self::ByName => last_word(name).is_some_and(|word| SAYS.contains(&word.as_str())) && !steers(name),
         }
     }
+}
+
+/// Does this tool's name say that it keeps what is to come: an entry of a calendar, a reminder? When such a thing is, is all
+/// that steers it, where nobody else takes part.
+#[must_use]
+pub fn keeps_times(tool: &str) -> bool {
+    words(tool.rsplit_once("__").map_or(tool, |(_, own)| own)).iter().any(|word| TIMES.contains(&word.as_str()))
 }
 
 /// A plan cannot be read.
@@ -114,13 +127,41 @@ fn intended(value: Written) -> Intended {
         Written::Object(members) if members.len() == 1 && members[0].0 == FROM => {
             Intended::From(members.into_iter().map(|(_, words)| shown(&words)).collect())
         }
-        value => Intended::Is { written: value.json(), whence: None },
+        value => look(&value).unwrap_or_else(|| Intended::Is { written: value.json(), whence: None }),
     }
 }
 
-/// What of this call nobody who counts has said; none: it is not the one that was planned.
+/// The call that is to find a value.
+fn look(value: &Written) -> Option<Intended> {
+    let Written::Object(members) = value else { return None };
+    let of = |wanted: &str| members.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+    let (Some(Written::Text(tool)), Some(Written::Object(with)), 2) = (of(FROM), of(WITH), members.len()) else {
+        return None;
+    };
+    let is = |(name, value): &(String, Written)| {
+        let value = Intended::Is { written: value.json(), whence: None };
+        Planned { name: name.clone(), value }
+    };
+    let arguments = with.iter().map(is).collect();
+    Some(Intended::Found(Box::new(Step { tool: tool.trim().to_owned(), content: Vec::new(), arguments })))
+}
+
+/// A call that is to find a value, in words: `search_events for "dentist"`.
 #[must_use]
-pub fn fit(step: &Step, (tool, arguments): (&str, &str)) -> Option<Vec<Doubt>> {
+pub fn look_words(look: &Step) -> String {
+    let said = look.arguments.iter().filter(|planned| !look.content.contains(&planned.name));
+    let value = |planned: &Planned| match &planned.value {
+        Intended::Is { written, .. } => parse(written).map(|value| shown(&value)),
+        Intended::From(_) | Intended::Found(_) => None,
+    };
+    let said: Vec<String> = said.filter_map(value).collect();
+    if said.is_empty() { look.tool.clone() } else { format!("{} for \"{}\"", look.tool, said.join(", ")) }
+}
+
+/// What of this call nobody who counts has said; none: it is not the one that was planned. `found` says what of an argument
+/// was found, as a text.
+#[must_use]
+pub fn fit(step: &Step, (tool, arguments): (&str, &str), found: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Doubt>> {
     let Some(Written::Object(members)) = parse(arguments) else { return None };
     if step.tool != tool {
         return None;
@@ -142,6 +183,11 @@ pub fn fit(step: &Step, (tool, arguments): (&str, &str)) -> Option<Vec<Doubt>> {
             None => return None,
             Some(Intended::Is { whence: Some(whence), .. }) => is_steered |= *whence != Whence::Form,
             Some(Intended::Is { whence: None, .. }) => doubts.push(doubt("")),
+            Some(Intended::Found(look)) => match found(name) {
+                Some(found) if is_text(&found, value) => is_steered = true,
+                Some(_) => return None,
+                None => doubts.push(doubt(&look_words(look))),
+            },
             Some(Intended::From(words)) => doubts.push(doubt(words)),
         }
     }
@@ -158,6 +204,15 @@ fn is(written: &str, value: &Written) -> bool {
     parse(written).is_some_and(|planned| planned.is_same(value))
 }
 
+/// Is it this text or number, alone or as the only one of a list?
+fn is_text(text: &str, value: &Written) -> bool {
+    match value {
+        Written::Text(other) | Written::Bare(other) => other == text,
+        Written::List(items) => items.len() == 1 && !matches!(items[0], Written::List(_)) && is_text(text, &items[0]),
+        Written::Object(_) => false,
+    }
+}
+
 /// Does it leave everything as it would be without it?
 fn is_nothing(value: &Written) -> bool {
     match value {
@@ -170,7 +225,7 @@ fn is_nothing(value: &Written) -> bool {
 fn is_none(planned: &Planned) -> bool {
     match &planned.value {
         Intended::Is { written, .. } => parse(written).is_some_and(|value| is_nothing(&value)),
-        Intended::From(_) => false,
+        Intended::From(_) | Intended::Found(_) => false,
     }
 }
 

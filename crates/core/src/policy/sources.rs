@@ -22,7 +22,7 @@ use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::plan::Whence;
-use crate::policy::arguments::Written;
+use crate::policy::arguments::{Written, parse};
 use crate::policy::invisible::is_invisible;
 
 /// A name of fewer letters proves nothing: each text has it.
@@ -89,6 +89,19 @@ fn is_moment(text: &str) -> bool {
         || text.parse::<jiff::civil::DateTime>().is_ok()
         || text.parse::<jiff::civil::Time>().is_ok()
         || text.parse::<jiff::Timestamp>().is_ok())
+}
+
+/// Has the person said this moment themselves: its day and its time, each as it is written?
+#[must_use]
+pub fn is_moment_said(written: &str, told: &[Told]) -> bool {
+    let Some(Written::Text(moment)) = parse(written) else { return false };
+    let parts: Vec<&str> = moment.split(['T', ' ']).collect();
+    let is_said = |part: &str| {
+        let short = part.strip_suffix(":00").filter(|short| short.contains(':')).unwrap_or(part);
+        let mut words = told.iter().filter(|told| told.whence == Whence::Words);
+        words.any(|told| is_said(part, &told.text) || is_said(short, &told.text))
+    };
+    is_moment(&moment) && parts.len() <= 2 && parts[0].contains('-') && parts.into_iter().all(is_said)
 }
 
 /// Does the text say this value, as a whole?

@@ -6,3 +6,4 @@
 mod grants;
 pub mod outbox;
 pub mod queue;
+mod servers;

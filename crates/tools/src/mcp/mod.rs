@@ -8,6 +8,7 @@
 
 mod bounded;
 mod child;
+pub mod classes;
 pub mod error;
 mod fate;
 mod known;
@@ -20,6 +21,7 @@ mod said;
 mod server;
 pub mod settings;
 mod standing;
+pub mod table;
 #[cfg(test)]
 mod tests;
 
@@ -32,13 +34,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::leftovers::Leftovers;
+use crate::mcp::classes::Classes;
 use crate::mcp::listed::plain;
 use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
+use crate::mcp::table::{ClassError, ServerTools, Wish};
 use crate::sandbox::own::Grounds as Walls;
 use crate::shed::Tools;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::rng::Rng;
+use hob_store::Store;
 use hob_telemetry::tasks;
 
 /// How many servers are asked at a time for tools that are not known yet.
@@ -62,6 +67,8 @@ pub struct Place {
     pub tracker: TaskTracker,
     /// Hob stops: they end.
     pub stop: CancellationToken,
+    /// What owners have said that their tools do.
+    pub classes: Classes,
 }
 
 /// All servers of this Hob; by default there are none.
@@ -115,6 +122,39 @@ impl Servers {
         for server in self.all.iter().filter(|server| is_meant(server)) {
             tasks::spawn_among(&place.tracker, "mcp", Arc::clone(server).keep(Arc::clone(&few), asks));
         }
+    }
+
+    /// The tools of the server with this name, and what is said of them.
+    ///
+    /// # Errors
+    /// When there is no such server, or it has not told its tools yet.
+    pub fn tools_of(&self, name: &str) -> Result<ServerTools, ClassError> {
+        let server = self.all.iter().find(|server| server.settings.name == name);
+        let server = server.ok_or_else(|| ClassError::NoServer(name.to_owned()))?;
+        server.tools().ok_or_else(|| ClassError::Unknown(name.to_owned()))
+    }
+
+    /// An owner says what tools of a server do. Gives them as they are classed then.
+    ///
+    /// # Errors
+    /// When there is no such server or tool, or the database fails.
+    pub async fn class(
+        &self,
+        (name, wish): (&str, &Wish),
+        store: &Store,
+        now: Timestamp,
+    ) -> Result<ServerTools, ClassError> {
+        let tools = self.tools_of(name)?;
+        if let Some(place) = &self.place {
+            tools.class(wish, (store, &place.classes), now).await?;
+        }
+        self.tools_of(name)
+    }
+
+    /// Their names.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.all.iter().map(|server| server.settings.name.clone()).collect()
     }
 
     /// A line about each, for people.

@@ -5,14 +5,20 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use url::Url;
 
+use crate::mcp::classes::Class;
 use crate::mcp::error::McpError;
 use crate::mcp::link::Call;
 use crate::mcp::listed::Listed;
 use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
+use crate::mcp::table::ServerTools;
+use crate::said::Said;
 use crate::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::origin::{Origin, Source};
+use hob_core::domain::principal::{Principal, Role, Trust};
+use hob_core::domain::tool_class::ToolClass;
 use hob_core::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
 use hob_core::policy::arguments::shown::names_money;
 use hob_core::policy::plan::Content;
@@ -34,14 +40,15 @@ const ABOUT_CHARS_MAX: usize = 160;
 pub(super) struct McpTool {
     server: Arc<Server>,
     listed: Listed,
+    class: Class,
     spec: ToolSpec,
 }
 
 impl McpTool {
-    /// What `server` lists, under this name.
-    pub(super) fn new(server: &Arc<Server>, name: String, listed: Listed) -> Self {
-        let spec = spec(&server.settings, name, &listed);
-        Self { server: Arc::clone(server), listed, spec }
+    /// What `server` lists, under this name and as it is classed.
+    pub(super) fn new(server: &Arc<Server>, (name, class): (String, Class), listed: Listed) -> Self {
+        let spec = spec(&server.settings, (name, class.holds()), &listed);
+        Self { server: Arc::clone(server), listed, class, spec }
     }
 
     fn settings(&self) -> &Settings {
@@ -55,13 +62,42 @@ impl McpTool {
         if self.settings().trusted_output { first } else { format!("its server says: \"{}\"", first.replace('"', "'")) }
     }
 
-    /// What the server says of what it does: nobody vouches for that, so a person is told whose word it is.
+    /// What it does, as an owner says; else what the server says of that: nobody vouches for it, so a person is told whose word
+    /// it is.
     fn says_of_itself(&self) -> &'static str {
+        match self.class.holds() {
+            Some(ToolClass::Critical) => return "; an owner has classed it as critical",
+            Some(ToolClass::Looks | ToolClass::Changes | ToolClass::Off) => {
+                return "; an owner has classed it as one that changes something";
+            }
+            None => {}
+        }
         match (self.listed.reads_only, self.listed.destroys) {
             (true, _) => "; it says that it only looks",
             (false, Some(true)) => "; it says that it may delete or overwrite something",
             (false, Some(false)) => "; it says that it adds something and destroys nothing",
             (false, None) => "; it does not say what that changes",
+        }
+    }
+
+    /// What is to be asked of it all the same, as nobody has said what it does.
+    fn unclassed(&self, invocation: &Invocation, known: &mut Assessment) {
+        let (settings, name) = (self.settings(), &self.settings().name);
+        if let Class::Stale(class) = self.class {
+            let class = class.as_str();
+            known
+                .reasons
+                .push(format!("the MCP server {name} says something else of it since it was classed as {class}"));
+        }
+        // What was allowed for good was another tool.
+        if self.server.changed(&self.listed.name).is_some() && !settings.trusted_output {
+            known.grade = Grade::High;
+            known.reasons.push(format!("the MCP server {name} says something else of this tool than it did at first"));
+        }
+        let Principal { role, trust, .. } = invocation.principal;
+        // What the config says of all its tools stands.
+        if role == Role::Owner && trust == Trust::Trusted && settings.approval.is_none() {
+            known.classing = self.server.tools().and_then(ServerTools::unclassed).map(Box::new);
         }
     }
 
@@ -71,29 +107,36 @@ impl McpTool {
     }
 }
 
-fn spec(settings: &Settings, name: String, listed: &Listed) -> ToolSpec {
+fn spec(settings: &Settings, (name, class): (String, Option<ToolClass>), listed: &Listed) -> ToolSpec {
     // What a server says of itself is believed of those alone that somebody vouches for.
     let believed = settings.trusted_annotations;
-    let reads_only = believed && listed.reads_only;
+    let reads_only = match class {
+        Some(class) => class == ToolClass::Looks,
+        None => believed && listed.reads_only,
+    };
     let idempotent = reads_only || believed && listed.idempotent;
-    let usual = if reads_only { Approval::Free } else { Approval::Ask };
+    let usual = ToolFacts {
+        changes: !reads_only,
+        exclusive: false,
+        approval: if reads_only { Approval::Free } else { Approval::Ask },
+        risk: if reads_only { Risk::Read } else { Risk::Send },
+        workspace: false,
+        by_state: false,
+    };
+    let classed = class.map_or(usual, |class| class.facts(usual));
+    // What the config says of all its tools stands, unless an owner wants more.
+    let approval = settings.approval.filter(|_| classed.approval != Approval::Critical).unwrap_or(classed.approval);
     ToolSpec {
         schema: ToolSchema { name, description: listed.description.clone(), parameters: listed.schema.clone() },
         idempotent,
         // Twice the time to start: it connects, and asks for the tools.
         timeout: Timeout::Own(settings.start_within * 2 + settings.call_within + MARGIN),
-        facts: ToolFacts {
-            changes: !reads_only,
-            exclusive: false,
-            approval: settings.approval.unwrap_or(usual),
-            risk: if reads_only { Risk::Read } else { Risk::Send },
-            workspace: false,
-            by_state: false,
-        },
+        facts: ToolFacts { approval, ..classed },
         module: MODULE.to_owned(),
         role: settings.role,
         core: false,
-        words_of: (!settings.trusted_output).then(|| stranger(settings)),
+        // Whoever has said what a tool does has said it of these very words.
+        words_of: (!settings.trusted_output && class.is_none()).then(|| stranger(settings)),
     }
 }
 
@@ -112,10 +155,15 @@ impl Tool for McpTool {
         Content::ByName
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
-        let (settings, name) = (self.settings(), &self.settings().name);
+    async fn assess(&self, invocation: &Invocation, heard: &Heard<'_>) -> Assessment {
+        let name = &self.settings().name;
         let mut known = Assessment { about: self.about(), ..Assessment::usual(self.spec.facts.risk) };
         if known.risk.is_read() {
+            // A look at an address tells its host what is in it.
+            if let Some(url) = unheard(&invocation.arguments, heard) {
+                known.risk = Risk::Send;
+                known.reasons.push(format!("it may go to an address that nobody has told me: {url}"));
+            }
             return known;
         }
         // That it is about money is no proof of anything; that a person is told so costs nothing.
@@ -123,10 +171,8 @@ impl Tool for McpTool {
             known.risk = Risk::Spend;
         }
         known.reasons.push(format!("the MCP server {name} does it{}", self.says_of_itself()));
-        // What was allowed for good was another tool.
-        if self.server.changed(&self.listed.name).is_some() && !settings.trusted_output {
-            known.grade = Grade::High;
-            known.reasons.push(format!("the MCP server {name} says something else of this tool than it did at first"));
+        if self.class.holds().is_none() {
+            self.unclassed(invocation, &mut known);
         }
         known
     }
@@ -149,10 +195,41 @@ impl Tool for McpTool {
     }
 }
 
+/// The first address among a call's arguments that nobody has told the run.
+fn unheard(arguments: &Value, heard: &Heard<'_>) -> Option<Url> {
+    match arguments {
+        Value::String(text) => {
+            let mut url = Url::parse(text.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+            url.set_fragment(None);
+            (!heard(&Said::Address(&url))).then_some(url)
+        }
+        Value::Array(all) => all.iter().find_map(|one| unheard(one, heard)),
+        Value::Object(all) => all.values().find_map(|one| unheard(one, heard)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
 /// What a server learns of the call beside its arguments: whose conversation it is, and whether its run has read what nobody
 /// vouches for (row A10).
 fn meta(invocation: &Invocation) -> Map<String, Value> {
     let session = Value::String(invocation.session.0.clone());
     let untrusted = Value::Bool(invocation.is_tainted());
     Map::from_iter([(SESSION.to_owned(), session), (UNTRUSTED.to_owned(), untrusted)])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn n16_a_look_may_only_go_to_addresses_that_somebody_has_told() {
+        let told = |said: &Said<'_>| said.stands_in("see https://a.example/x and go");
+        let of = |arguments: Value| unheard(&arguments, &told).map(|url| url.to_string());
+        assert_eq!(of(json!({ "url": "https://a.example/x#part", "n": 1, "q": "https: what is that?" })), None);
+        assert_eq!(of(json!({ "url": "https://a.example/x?q=secret" })).unwrap(), "https://a.example/x?q=secret");
+        assert_eq!(of(json!({ "all": [{ "at": " HTTP://b.example" }] })).unwrap(), "http://b.example/");
+        assert_eq!(of(json!({ "path": "file:///etc/passwd", "x": null })), None);
+    }
 }

@@ -1,15 +1,20 @@
 //! A look at a server for the person at the command line: whether it starts, what it has, and how long that takes.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::mcp::classes::Classes;
 use crate::mcp::error::McpError;
 use crate::mcp::known::Known;
 use crate::mcp::settings::Settings;
+use crate::mcp::table::{ClassError, ServerTools, Wish};
 use crate::mcp::{Place, names, server};
+use hob_store::Store;
 
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +60,24 @@ pub async fn look(settings: &Settings, place: &Place) -> Result<Seen, McpError> 
 
 /// How many tools of a server are known from the last time; none: it was never asked.
 #[must_use]
-pub fn known(settings: &Settings, data_dir: &std::path::Path) -> Option<usize> {
+pub fn known(settings: &Settings, data_dir: &Path) -> Option<usize> {
     let known = Known::load(data_dir, &settings.name, &settings.identity())?;
     Some(known.tools.iter().filter(|tool| settings.offers(&tool.name)).count())
+}
+
+/// As [`crate::mcp::Servers::class`], beside no running Hob: of the tools that the server had when it was last asked.
+///
+/// # Errors
+/// When it was never asked, there is no such tool, or the database fails.
+pub async fn class(
+    settings: &Settings,
+    wish: &Wish,
+    (data_dir, store, classes): (&Path, &Store, &Classes),
+    now: Timestamp,
+) -> Result<ServerTools, ClassError> {
+    let known = Known::load(data_dir, &settings.name, &settings.identity());
+    let known = known.ok_or_else(|| ClassError::Unknown(settings.name.clone()))?;
+    let tools = || ServerTools::of(settings, &known.tools, classes);
+    tools().class(wish, (store, classes), now).await?;
+    Ok(tools())
 }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::Tool;
+use crate::mcp::classes::Class;
 use crate::mcp::error::McpError;
 use crate::mcp::known::Known;
 use crate::mcp::link::{Call, Link, List};
@@ -20,8 +21,10 @@ use crate::mcp::offer::McpTool;
 use crate::mcp::said::Said;
 use crate::mcp::settings::Settings;
 use crate::mcp::standing::{Standing, State};
+use crate::mcp::table::ServerTools;
 use crate::mcp::{Place, names};
 use crate::shed::Tools;
+use hob_core::domain::tool_class::ToolClass;
 
 /// The first rest of a server that keeps failing; each is twice the one before.
 const REST: Duration = Duration::from_secs(1);
@@ -74,6 +77,7 @@ impl Server {
             changed: Arc::new(Notify::new()),
             wake: Notify::new(),
         });
+        place.classes.join(&server);
         server.publish();
         server
     }
@@ -207,21 +211,32 @@ impl Server {
         self.publish();
     }
 
-    /// Its tools are on offer as they are known.
-    fn publish(self: &Arc<Self>) {
+    /// Its tools are on offer as they are known, and as they are classed.
+    pub(super) fn publish(self: &Arc<Self>) {
         let shed = self.shed.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(shed) = shed else { return };
         let known = self.now().known.clone().unwrap_or_default();
         let offered: Vec<Listed> = known.tools.into_iter().filter(|tool| self.settings.offers(&tool.name)).collect();
         let own: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
         let names = names::offered(&self.settings.name, &own);
-        let tools = names.into_iter().zip(offered);
-        let tools = tools.map(|(name, tool)| Arc::new(McpTool::new(self, name, tool)) as Arc<dyn Tool>);
+        let identity = self.settings.identity();
+        let tools = names.into_iter().zip(offered).filter_map(|(name, tool)| {
+            let class = self.place.classes.of((&self.settings.name, &identity), &tool);
+            let is_off = class == Class::Said(ToolClass::Off);
+            (!is_off).then(|| Arc::new(McpTool::new(self, (name, class), tool)) as Arc<dyn Tool>)
+        });
         shed.publish(&self.settings.name, tools.collect());
+    }
+
+    /// Its tools as their owner sees them; none: they are not known yet.
+    pub(super) fn tools(&self) -> Option<ServerTools> {
+        let known = self.now().known.clone()?;
+        Some(ServerTools::of(&self.settings, &known.tools, &self.place.classes))
     }
 
     /// How it is, for people.
     pub(super) fn standing(&self) -> Standing {
+        let tools = self.tools().map(|tools| tools.tools).unwrap_or_default();
         let now = self.now();
         let is_there = now.link.as_ref().is_some_and(|link| !link.is_over());
         let state = match &now.failing {
@@ -237,6 +252,7 @@ impl Server {
             state,
             tools: known.map(offered),
             changed: known.map(|known| known.changed.keys().cloned().collect()).unwrap_or_default(),
+            stale: tools.into_iter().filter(|tool| tool.was.is_some()).map(|tool| tool.own).collect(),
         }
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Standing {
     pub(super) tools: Option<usize>,
     /// Those that have changed since they were first known.
     pub(super) changed: Vec<String>,
+    /// Those that were classed when they were described otherwise.
+    pub(super) stale: Vec<String>,
 }
 
 impl Standing {
@@ -51,7 +53,11 @@ impl Standing {
             [] => String::new(),
             tools => format!("; says something else than at first of: {}", tools.join(", ")),
         };
-        format!("mcp {}: {state}{tools}{changed}", self.name)
+        let stale = match self.stale.as_slice() {
+            [] => String::new(),
+            tools => format!("; to be classed anew: {}", tools.join(", ")),
+        };
+        format!("mcp {}: {state}{tools}{changed}{stale}", self.name)
     }
 }
 
@@ -72,7 +78,14 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         let line = |state: State, tools: Option<usize>, changed: &[&str]| {
             let changed = changed.iter().map(|name| (*name).to_owned()).collect();
-            Standing { name: "notes".to_owned(), state, tools, changed }.line(at(10_000))
+            Standing { name: "notes".to_owned(), state, tools, changed, stale: Vec::new() }.line(at(10_000))
+        };
+        let stale = Standing {
+            name: "notes".to_owned(),
+            state: State::Idle,
+            tools: Some(2),
+            changed: vec!["add".to_owned()],
+            stale: vec!["add".to_owned()],
         };
         let failing = |since| State::Failing { since: at(since), why: "it ended (exit status: 1)".to_owned() };
         let lines = [
@@ -82,6 +95,7 @@ mod tests {
             line(failing(9_990), None, &[]),
             line(failing(9_000), Some(2), &[]),
             line(failing(0), Some(2), &[]),
+            stale.line(at(10_000)),
         ];
         insta::assert_snapshot!(lines.join("\n"), @"
         mcp notes: not asked yet
@@ -90,6 +104,7 @@ mod tests {
         mcp notes: failing for 10 s (it ended (exit status: 1))
         mcp notes: failing for 16 min (it ended (exit status: 1)), 2 tools
         mcp notes: failing for 2 h (it ended (exit status: 1)), 2 tools
+        mcp notes: idle, 2 tools; says something else than at first of: add; to be classed anew: add
         ");
     }
 }

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::leftovers::Leftovers;
+use crate::mcp::classes::Classes;
 use crate::mcp::server::Server;
 use crate::mcp::settings::{Settings, Way};
 use crate::mcp::{Place, Servers};
@@ -131,6 +132,7 @@ fn place(data_dir: &Path) -> Place {
         rng: Arc::new(SystemRng),
         tracker: TaskTracker::new(),
         stop: CancellationToken::new(),
+        classes: Classes::default(),
     }
 }
 

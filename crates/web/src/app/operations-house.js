@@ -1,5 +1,5 @@
 // What the house is made of: skills, servers, what people have allowed, and the config.
-import { del, get, post } from "./api.js";
+import { del, get, post, put } from "./api.js";
 import { el, notice } from "./dom.js";
 import { Listing, act, fill, live, mood, runLink, section, table, when } from "./operations-parts.js";
 
@@ -36,11 +36,45 @@ export function abilities(place, { isOwner }) {
       ),
       known.broken.map((broken) => el("p", {}, mood("unusable", "bad"), ` ${broken.place}: ${broken.why}`)),
     );
-    const line = (text) => el("li", {}, text);
+    const line = (text, index) => el("li", {}, text, classes(asked.names[index], isOwner));
+    // Whoever is choosing goes on choosing.
+    if (servers.contains(document.activeElement) || servers.querySelector("details[open]")) return;
     fill(servers, asked.servers.length ? el("ul", {}, asked.servers.map(line)) : el("p", { class: "hint" }, "There are no MCP servers."));
   };
   place.append(section("Grants", grants.element), section("Skills", skills), section("MCP servers", servers));
   return live(look, 15);
+}
+
+const CLASSES = { "": "ask each time", looks: "only looks", changes: "changes something", critical: "critical: ask each time", off: "not offered" };
+
+/** What the tools of an MCP server do, as an owner says: once, instead of at each call. */
+function classes(server, isOwner) {
+  const path = `/api/operations/servers/${encodeURIComponent(server)}/tools`;
+  const place = el("div", {});
+  const choice = (tool) => {
+    const options = Object.entries(CLASSES).map(([value, label]) => el("option", { value, selected: (tool.class ?? "") === value }, label));
+    const select = el("select", { "aria-label": `What ${tool.name} does` }, options);
+    select.addEventListener("change", () => put(path, { tools: { [tool.name]: select.value || null } }).then(draw).catch((error) => notice(error.message)));
+    return select;
+  };
+  const draw = ({ tools }) =>
+    fill(
+      place,
+      table(
+        `Tools of ${server}`,
+        ["Tool", "In its server's words", "Its hints", "You say"],
+        tools.map((tool) => [
+          tool.name,
+          el("span", { class: "words" }, tool.about),
+          tool.hinted ? CLASSES[tool.hinted] : "none",
+          [isOwner ? choice(tool) : CLASSES[tool.class ?? ""], tool.was ? mood(`was "${CLASSES[tool.was]}", and has changed`, "warn") : null],
+        ]),
+        "It has no tools.",
+      ),
+    );
+  const all = el("details", {}, el("summary", {}, "What its tools do"), place);
+  all.addEventListener("toggle", () => all.open && get(path).then(draw).catch((error) => fill(place, el("p", { class: "hint" }, error.message))));
+  return all;
 }
 
 /** The config: what runs, what stands in the file, and the way back. */

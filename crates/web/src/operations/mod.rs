@@ -16,6 +16,7 @@ mod plot;
 mod providers;
 mod queue;
 mod schedules;
+mod servers;
 mod skills;
 
 use std::sync::Arc;
@@ -47,7 +48,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
         .routes(routes!(schedules::remove))
         .routes(routes!(schedules::change))
         .routes(routes!(skills::skills))
-        .routes(routes!(skills::servers))
+        .routes(routes!(servers::servers))
+        .routes(routes!(servers::tools, servers::class))
         .routes(routes!(grants::list))
         .routes(routes!(grants::revoke))
         .routes(routes!(providers::providers))

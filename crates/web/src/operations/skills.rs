@@ -1,4 +1,4 @@
-//! The skills and the MCP servers.
+//! The skills.
 
 use std::sync::Arc;
 
@@ -58,19 +58,4 @@ pub(crate) async fn skills(State(served): State<Arc<Served>>, _visitor: Visitor)
     };
     let broken = list.quarantined.into_iter().map(|broken| BrokenSkill { place: broken.place, why: broken.why });
     Ok(Json(Skills { skills: list.skills.into_iter().map(entry).collect(), broken: broken.collect() }))
-}
-
-/// The MCP servers.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct McpServers {
-    /// A line about each.
-    servers: Vec<String>,
-}
-
-/// The MCP servers: how each stands, and how many tools it has.
-#[utoipa::path(get, path = "/api/operations/servers", tag = "operations", responses((status = 200, body = McpServers), (status = 401, body = Problem)))]
-pub(crate) async fn servers(State(served): State<Arc<Served>>, _visitor: Visitor) -> Json<McpServers> {
-    let router = &served.router;
-    let lines = router.terms().house.servers.standing(router.clock.now());
-    Json(McpServers { servers: lines.iter().map(|line| router.redactor.redact(line).into_owned()).collect() })
 }

@@ -32,7 +32,7 @@ pub(super) fn question(run: &Active, first: &OpenCall) -> Question {
     if let Question::Approval { grantable, concern, beside, .. } = &mut question
         && lists
     {
-        (*grantable, concern.this_run) = (false, false);
+        (*grantable, concern.this_run, concern.classing) = (false, false, None);
         *beside = others;
     }
     question
@@ -46,7 +46,7 @@ fn is_listable(question: &Question) -> bool {
 fn beside(run: &Active, open: &OpenCall) -> Option<Beside> {
     let asked = Some(held_question(run, open)).filter(is_listable)?;
     let Question::Approval { call, name, arguments, mut concern, .. } = asked else { return None };
-    concern.this_run = false;
+    (concern.this_run, concern.classing) = (false, None);
     Some(Beside { call, name, arguments, concern })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::machine::approval::{keeping, scope, several};
+use crate::machine::approval::{classes, keeping, scope, several};
 use crate::machine::draft;
 use crate::machine::human::Decision;
 use crate::machine::question::{Beside, Concern, Question};
@@ -50,6 +50,7 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Conc
             quotable(name)
         ));
     }
+    lines.extend(concern.classing.as_deref().map(classes::told));
     if concern.owners {
         lines.push("Only an owner can approve it.".to_owned());
     }
@@ -351,6 +352,7 @@ mod tests {
             owners: true,
             doubts: Vec::new(),
             draft: None,
+            classing: None,
         };
         insta::assert_snapshot!(question(("post", "{}"), false, &concern), @r#"
         May I do this?

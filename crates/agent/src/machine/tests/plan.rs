@@ -228,6 +228,85 @@ fn n16_a_value_that_was_read_is_shown_with_its_source() {
     assert_eq!(concern(&run).doubts.len(), 1);
 }
 
+/// `move_event` is to move the event that `find_events` finds for the dentist.
+fn to_move() -> Step {
+    let look = Step {
+        tool: "t__find_events".to_owned(),
+        content: Vec::new(),
+        arguments: vec![is("query", "\"Dentist\"", Some(Whence::Words))],
+    };
+    step(
+        "t__move_event",
+        vec![
+            Planned { name: "event_id".to_owned(), value: Intended::Found(Box::new(look)) },
+            is("on", "\"2030-05-20\"", Some(Whence::Form)),
+        ],
+    )
+}
+
+/// A run that planned to move the event, and has had these answers to its look.
+fn moves(answers: &[&str]) -> Script {
+    let facts = |risk| ToolFacts { risk, changes: risk != Risk::Read, ..ToolFacts::default() };
+    let mut house = house();
+    let more = [("t__find_events", facts(Risk::Read)), ("t__move_event", facts(Risk::Send))];
+    house.tools.extend(more.map(|(name, facts)| (name.to_owned(), facts)));
+    house.idempotent_tools.push("t__find_events".to_owned());
+    let mut run = run_with(accepted(), house);
+    plans(&mut run, 1, vec![to_move()]);
+    for (answer, cycle) in answers.iter().zip(2..) {
+        run.check(
+            wants(&[("t__find_events", r#"{"query":"Dentist"}"#)]),
+            &[&format!("run {cycle}.0 t__find_events #1")],
+        );
+        run.check(reads(&format!("{cycle}.0"), answer), &["ask a/one Work"]);
+    }
+    run
+}
+
+const MOVE: &str = r#"{"event_id":"5","on":"2030-05-20"}"#;
+
+#[test]
+fn n16_what_a_planned_look_finds_alone_needs_no_question() {
+    let found = r#"[{"id":"5","title":"Dentist","description":"It is 6."}]"#;
+    let mut run = moves(&[found]);
+    run.check(wants(&[("t__move_event", MOVE)]), &["run 3.0 t__move_event #1"]);
+    run.check(done("3.0"), &["ask a/one Work"]);
+    let told = run.on(says("Moved."));
+    insta::assert_snapshot!(told[0], @r#"
+    answer Moved.
+
+    (Done as planned, without asking you: t__move_event: event_id "5" (the only one that t__find_events found for "Dentist"), on "2030-05-20" (from my plan). What it says may come from what I read before: a file ("bill.txt").)
+    "#);
+    // The same again is the same, also after a crash.
+    let mut run = moves(&[found, found]);
+    run.check(Event::Suspended, &[]);
+    run.check(Event::Resumed { system: system(1) }, &["ask a/one Work"]);
+    run.check(wants(&[("t__move_event", MOVE)]), &["run 4.0 t__move_event #1"]);
+}
+
+#[test]
+fn n16_what_else_a_look_finds_is_asked_about() {
+    let (found, other) = (r#"{"id":"5","title":"Dentist"}"#, r#"{"id":"6","title":"Dentist"}"#);
+    let two = format!("[{found},{other}]");
+    for answers in [vec![], vec![two.as_str()], vec![other], vec![found, other], vec![two.as_str(), found]] {
+        let mut run = moves(&answers);
+        if answers.is_empty() {
+            run.check(wants(&[("look", "{}")]), &["run 2.0 look #1"]);
+            run.check(reads("2.0", found), &["ask a/one Work"]);
+        }
+        let cycle = answers.len().max(1) + 2;
+        run.check(wants(&[("t__move_event", MOVE)]), &[&format!("human approves {cycle}.0 t__move_event")]);
+        let doubts: Vec<String> = concern(&run).doubts.into_iter().map(|doubt| doubt.planned).collect();
+        // What is not the one that was found is another call.
+        let is_other = answers == [other];
+        assert_eq!(doubts, if is_other { vec![] } else { vec!["t__find_events for \"Dentist\""] }, "{answers:?}");
+    }
+    // Nor is it the person's word where money goes.
+    let mut run = moves(&[found]);
+    run.on(Event::Assessed { calls: vec![Assessment::usual(Risk::Spend)] });
+    run.check(wants(&[("t__move_event", MOVE)]), &["human approves 3.0 t__move_event"]);
+}
+
 #[test]
 fn n16_a_plan_that_comes_too_late_counts_for_nothing() {
     let mut late = run();

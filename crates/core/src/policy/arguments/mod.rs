@@ -67,8 +67,8 @@ impl Written {
     }
 }
 
-/// Members in the order in which they were written.
-struct Members(Vec<(String, Box<RawValue>)>);
+/// Members in the order in which they were written, and whether two have one name.
+struct Members(Vec<(String, Box<RawValue>)>, bool);
 
 impl<'de> Deserialize<'de> for Members {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -81,14 +81,14 @@ impl<'de> Deserialize<'de> for Members {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members: Vec<(String, Box<RawValue>)> = Vec::new();
+                let (mut members, mut twice) = (Vec::<(String, Box<RawValue>)>::new(), false);
                 while let Some((name, value)) = map.next_entry()? {
                     match members.iter_mut().find(|(known, _)| *known == name) {
-                        Some((_, old)) => *old = value,
+                        Some((_, old)) => (*old, twice) = (value, true),
                         None => members.push((name, value)),
                     }
                 }
-                Ok(Members(members))
+                Ok(Members(members, twice))
             }
         }
         deserializer.deserialize_map(InOrder)
@@ -99,22 +99,33 @@ impl<'de> Deserialize<'de> for Members {
 #[must_use]
 pub fn parse(written: &str) -> Option<Written> {
     let written = if written.trim().is_empty() { "{}" } else { written };
-    read(written.trim(), 0)
+    read(written.trim(), true, 0)
 }
 
-fn read(text: &str, depth: usize) -> Option<Written> {
+/// The same of what others wrote. Of two members with one name none counts: where a program puts its JSON together by hand,
+/// somebody's words may pass for its own.
+#[must_use]
+pub fn parse_once(written: &str) -> Option<Written> {
+    read(written.trim(), false, 0)
+}
+
+fn read(text: &str, may_repeat: bool, depth: usize) -> Option<Written> {
     if depth > DEPTH_MAX {
         return None;
     }
     match text.as_bytes().first()? {
         b'{' => {
-            let Members(members) = serde_json::from_str(text).ok()?;
-            let member = |(name, value): (String, Box<RawValue>)| Some((name, read(value.get().trim(), depth + 1)?));
+            let Members(members, twice) = serde_json::from_str(text).ok()?;
+            let inner = |value: &RawValue| read(value.get().trim(), may_repeat, depth + 1);
+            let member = |(name, value): (String, Box<RawValue>)| Some((name, inner(&value)?));
+            if twice && !may_repeat {
+                return None;
+            }
             members.into_iter().map(member).collect::<Option<Vec<_>>>().map(Written::Object)
         }
         b'[' => {
             let items: Vec<Box<RawValue>> = serde_json::from_str(text).ok()?;
-            let items = items.iter().map(|item| read(item.get().trim(), depth + 1));
+            let items = items.iter().map(|item| read(item.get().trim(), may_repeat, depth + 1));
             items.collect::<Option<Vec<_>>>().map(Written::List)
         }
         b'"' => serde_json::from_str(text).ok().map(Written::Text),

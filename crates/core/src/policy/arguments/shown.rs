@@ -245,7 +245,8 @@ pub fn last_word(name: &str) -> Option<String> {
 }
 
 /// The words of a name: `dueDate`, `due_date` and `items[1].due` all have `due`.
-fn words(name: &str) -> Vec<String> {
+#[must_use]
+pub fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
     for c in name.chars() {

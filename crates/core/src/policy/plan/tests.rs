@@ -16,7 +16,7 @@ fn planned(arguments: &str, said: &[&str]) -> Step {
 /// The doubts, as one line; none: another call.
 fn told(step: &Step, arguments: &str) -> Option<String> {
     let doubt = |doubt: &Doubt| format!("{}={} ({})", doubt.argument, doubt.value, doubt.planned);
-    fit(step, ("send", arguments)).map(|doubts| doubts.iter().map(doubt).collect::<Vec<_>>().join("; "))
+    fit(step, ("send", arguments), &|_| None).map(|doubts| doubts.iter().map(doubt).collect::<Vec<_>>().join("; "))
 }
 
 #[test]
@@ -54,8 +54,8 @@ fn n16_a_call_is_the_one_that_was_planned_or_another() {
     for (plan, said, call, expected) in table {
         assert_eq!(told(&planned(plan, said), call).as_deref(), expected, "{plan} {call}");
     }
-    assert_eq!(fit(&planned(plain, &["to"]), ("send_all", r#"{"to":"Ben"}"#)), None);
-    assert_eq!(fit(&planned(plain, &["to"]), ("send", "{")), None);
+    assert_eq!(fit(&planned(plain, &["to"]), ("send_all", r#"{"to":"Ben"}"#), &|_| None), None);
+    assert_eq!(fit(&planned(plain, &["to"]), ("send", "{"), &|_| None), None);
 }
 
 #[test]
@@ -63,6 +63,36 @@ fn n16_a_mere_form_steers_nothing_by_itself() {
     let mut step = planned(r#"{"on":true,"text":"x"}"#, &[]);
     step.arguments[0].value = Intended::Is { written: "true".to_owned(), whence: Some(Whence::Form) };
     assert_eq!(told(&step, r#"{"on":true,"text":"x"}"#), None, "no value of somebody's steers it");
+}
+
+#[test]
+fn n16_a_value_may_be_found_by_a_call_that_the_plan_names() {
+    let step = planned(r#"{"id":{"from":" find ","with":{"q":"Ben","all":true}},"text":{"from":"the page"}}"#, &[]);
+    let call = r#"{"id":"5","text":"x"}"#;
+    let of = |call: &str, found: Option<&str>| {
+        fit(&step, ("send", call), &|_| found.map(str::to_owned)).map(|doubts| doubts.len())
+    };
+    assert_eq!(told(&step, call).unwrap(), "id=5 (find for \"Ben, true\")");
+    for same in [call, r#"{"id":5}"#, r#"{"id":["5"]}"#] {
+        assert_eq!((of(same, Some("5")), of(same, Some("6")), of(same, None)), (Some(0), None, Some(1)), "{same}");
+    }
+    for other in [r#"{"id":["5","6"]}"#, r#"{"id":[["5"]]}"#, r#"{"id":{"id":"5"}}"#, r#"{"id":"5 "}"#] {
+        assert_eq!(of(other, Some("5")), None, "{other}");
+    }
+    assert_eq!(of(r#"{"text":"x"}"#, Some("5")), None, "it is missing");
+    for none in [r#"{"id":{"from":"find","with":"Ben"}}"#, r#"{"id":{"from":"find","with":{},"or":1}}"#] {
+        assert!(matches!(planned(none, &[]).arguments[0].value, Intended::Is { .. }), "{none}");
+    }
+}
+
+#[test]
+fn n16_a_tool_that_keeps_times_is_told_by_its_name() {
+    for keeps in ["create_event", "cal__createCalendarEvent", "set_reminder", "alarm"] {
+        assert!(keeps_times(keeps), "{keeps}");
+    }
+    for other in ["event__post", "send", "eventual", "post_status"] {
+        assert!(!keeps_times(other), "{other}");
+    }
 }
 
 #[test]
@@ -114,7 +144,7 @@ fn n16_what_steers_is_told_by_its_name_and_what_is_not_known_steers() {
 fn n16_a_value_is_shown_on_one_line() {
     let step = planned(r#"{"to":{"from":"the\npage"}}"#, &[]);
     let call = serde_json::json!({ "to": format!("a\nb\u{202e}{}", "x".repeat(400)) }).to_string();
-    let doubts = fit(&step, ("send", &call)).unwrap();
+    let doubts = fit(&step, ("send", &call), &|_| None).unwrap();
     assert_eq!(doubts[0].planned, "the ⟨U+000A⟩ page");
     assert!(doubts[0].value.starts_with("a ⟨U+000A⟩ b⟨U+202E⟩x") && doubts[0].value.ends_with('…'));
 }

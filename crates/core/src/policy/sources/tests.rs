@@ -1,5 +1,4 @@
 use super::*;
-use crate::policy::arguments::parse;
 use serde_json::json;
 
 /// A value, a text, and whether the text says it.
@@ -146,5 +145,25 @@ fn n16_what_somebody_quotes_or_hands_on_is_not_their_own() {
     ];
     for (text, expected) in table {
         assert_eq!(own_words(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn n16_a_moment_is_said_with_its_day_and_its_time() {
+    let told = [Told { whence: Whence::Words, text: "On 2030-05-19 at 10:00, or 16:00.".to_owned() }];
+    let fact = [Told { whence: Whence::Fact, ..told[0].clone() }];
+    for (moment, said) in [
+        ("2030-05-19", true),
+        ("2030-05-19 16:00", true),
+        ("2030-05-19T10:00:00", true),
+        ("2030-05-19 17:00", false),
+        ("2030-05-20 10:00", false),
+        ("2030-05-19T10:00:00Z", false),
+        ("10:00", false),
+        ("at 10:00", false),
+    ] {
+        let written = Written::Text(moment.to_owned()).json();
+        assert_eq!(is_moment_said(&written, &told), said, "{moment}");
+        assert!(!is_moment_said(&written, &fact), "{moment}");
     }
 }

@@ -1,0 +1,18 @@
+//! What an owner says that the tools of MCP servers do (row N16).
+
+use crate::intake::Router;
+use hob_tools::mcp::table::{ClassError, ServerTools, Wish};
+
+impl Router {
+    /// The tools of a server, classed as an owner wishes. They are so from the next message on.
+    ///
+    /// # Errors
+    /// When there is no such server or tool, or the database fails.
+    pub async fn class_tools(&self, server: &str, wish: &Wish) -> Result<ServerTools, ClassError> {
+        let servers = self.terms().house.servers.clone();
+        if *wish == Wish::default() {
+            return servers.tools_of(server);
+        }
+        servers.class((server, wish), &self.store, self.clock.now()).await
+    }
+}

@@ -1,0 +1,117 @@
+//! The MCP servers, and what an owner says that their tools do (row N16).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::{Deserialize, Serialize};
+
+use crate::door::visitor::{Owner, Visitor};
+use crate::reply::{Problem, Refused};
+use crate::served::Served;
+use hob_core::domain::tool_class::ToolClass;
+use hob_tools::mcp::table::{ClassError, ServerTools, ToolLine, Wish};
+
+/// The MCP servers.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct McpServers {
+    /// A line about each.
+    servers: Vec<String>,
+    /// Their names, in the same order.
+    names: Vec<String>,
+}
+
+/// A tool of an MCP server.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct McpToolShown {
+    /// Its server's own name for it.
+    name: String,
+    /// What it does, in its server's words.
+    about: String,
+    /// What its server's hints amount to: `looks`, `changes` or `critical`; none: it has given none.
+    hinted: Option<&'static str>,
+    /// What an owner says: `looks`, `changes`, `critical` or `off`; none: nobody has said, and each call is asked about.
+    class: Option<&'static str>,
+    /// What an owner said when its server said something else of it.
+    was: Option<&'static str>,
+}
+
+/// The tools of an MCP server.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct McpTools {
+    /// Those that the config does not leave out.
+    tools: Vec<McpToolShown>,
+}
+
+/// What an owner says of a server's tools.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+pub(crate) struct McpClasses {
+    /// By the server's own names: `looks`, `changes`, `critical` (asked about each time) or `off` (not offered); nothing: what
+    /// was said holds no longer.
+    tools: BTreeMap<String, Option<String>>,
+}
+
+impl From<ServerTools> for McpTools {
+    fn from(ServerTools { tools, .. }: ServerTools) -> Self {
+        let shown = |ToolLine { own, about, hinted, has_hints, class, was, .. }: ToolLine| McpToolShown {
+            name: own,
+            about,
+            hinted: has_hints.then(|| hinted.as_str()),
+            class: class.map(ToolClass::as_str),
+            was: was.map(ToolClass::as_str),
+        };
+        Self { tools: tools.into_iter().map(shown).collect() }
+    }
+}
+
+impl From<ClassError> for Refused {
+    fn from(error: ClassError) -> Self {
+        match error {
+            ClassError::NoServer(_) => Self::NotFound("MCP server"),
+            ClassError::Unknown(_) => Self::NotFound("known tool of this MCP server"),
+            ClassError::NoTool { .. } => Self::NotFound("tool of this MCP server"),
+            ClassError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// The MCP servers: how each stands, and how many tools it has.
+#[utoipa::path(get, path = "/api/operations/servers", tag = "operations", responses((status = 200, body = McpServers), (status = 401, body = Problem)))]
+pub(crate) async fn servers(State(served): State<Arc<Served>>, _visitor: Visitor) -> Json<McpServers> {
+    let router = &served.router;
+    let all = router.terms().house.servers.clone();
+    let lines = all.standing(router.clock.now());
+    let servers = lines.iter().map(|line| router.redactor.redact(line).into_owned()).collect();
+    Json(McpServers { servers, names: all.names() })
+}
+
+/// The tools of an MCP server, with what it says of them and what an owner says.
+#[utoipa::path(get, path = "/api/operations/servers/{server}/tools", tag = "operations", params(("server" = String, Path,)),
+    responses((status = 200, body = McpTools), (status = 401, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn tools(
+    State(served): State<Arc<Served>>,
+    _visitor: Visitor,
+    Path(server): Path<String>,
+) -> Result<Json<McpTools>, Refused> {
+    Ok(Json(served.router.class_tools(&server, &Wish::default()).await?.into()))
+}
+
+/// An owner says what tools of an MCP server do; that holds from the next message on. Gives all as they are classed then.
+#[utoipa::path(put, path = "/api/operations/servers/{server}/tools", tag = "operations", params(("server" = String, Path,)), request_body = McpClasses,
+    responses((status = 200, body = McpTools), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+pub(crate) async fn class(
+    State(served): State<Arc<Served>>,
+    _owner: Owner,
+    Path(server): Path<String>,
+    Json(McpClasses { tools }): Json<McpClasses>,
+) -> Result<Json<McpTools>, Refused> {
+    let class = |(tool, class): (String, Option<String>)| {
+        let class = class.map(|name| {
+            ToolClass::parse(&name).ok_or_else(|| Refused::Bad(format!("a tool cannot be classed as {name:?}")))
+        });
+        Ok((tool, class.transpose()?))
+    };
+    let tools = tools.into_iter().map(class).collect::<Result<_, Refused>>()?;
+    Ok(Json(served.router.class_tools(&server, &Wish { tools, as_it_says: false }).await?.into()))
+}
