@@ -12,6 +12,7 @@ mod checker;
 mod clocks;
 mod picture;
 mod top_level;
+mod tuples;
 
 /// Rooms that see no world: everything they need is an argument.
 const PURE: &[&[&str]] = &[
