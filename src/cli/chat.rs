@@ -92,7 +92,9 @@ async fn typed(base: Base, chat: &str) -> anyhow::Result<()> {
 async fn watched(base: Base, mut window: Window, chat: &str) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let (terminal, console) = screen(&base)?;
-    terminal.greet("This is a window onto the Hob that runs here.\n/help lists what can be said; Ctrl-D closes the window.")?;
+    terminal.greet(
+        "This is a window onto the Hob that runs here.\n/help lists what can be said; Ctrl-D closes the window.",
+    )?;
     let frames = window.frames()?;
     let window = Arc::new(window);
     let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);

@@ -233,8 +233,11 @@ pub struct Rules(pub u32);
 impl Rules {
     /// What one reply wants is one question with a list (row N16). Before it, each call had a question of its own.
     pub const LISTED: Self = Self(1);
+    /// A link, an address or a long number in what a planned call says is asked about like what steers it (row N16). Before it, such a
+    /// text could hold whatever was read.
+    pub const LEADS: Self = Self(2);
     /// What runs begin with now.
-    pub const CURRENT: Self = Self::LISTED;
+    pub const CURRENT: Self = Self::LEADS;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

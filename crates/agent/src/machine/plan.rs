@@ -11,16 +11,20 @@ use serde::Serialize;
 use crate::machine::accepted::Order;
 use crate::machine::approval::words::{doubt, quotable, source};
 use crate::machine::batch::{Batch, Fate, OpenCall, Progress};
+use crate::machine::begun::Rules;
 use crate::machine::state::{Active, Phase};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::{Source, Taint};
 use hob_core::domain::plan::{Doubt, Intended, Planned, Step, Whence};
 use hob_core::domain::tools::{Grade, PLAN, Risk};
+use hob_core::policy::arguments::{Written, parse};
 use hob_core::policy::lookup;
 use hob_core::policy::plan::{fit, look_words};
-use hob_core::policy::sources::is_said;
+use hob_core::policy::sources::{is_said, leads, own_words};
 use hob_model::message::Message;
 
+/// So many leads of a call are shown: one is enough to ask.
+const LEADS_MAX: usize = 8;
 /// So many deeds are told of.
 const TOLD_MAX: usize = 8;
 /// For the model: its plan came too late.
@@ -191,7 +195,7 @@ pub(super) fn on_read(run: &mut Active, from: &Source, call: Option<&CallId>) {
 
 /// What of a planned call a person is shown, with where it was read, the latest first; none: it was not planned.
 pub(super) fn doubts(run: &Active, open: &OpenCall) -> Option<Vec<Doubt>> {
-    let mut doubts = run.intent.doubts(open)?;
+    let mut doubts = unsaid(run, open)?;
     let results = run.transcript.messages().iter().rev().filter_map(|message| match message {
         Message::Tool(result) => Some((run.intent.read.get(&result.call)?, result.text.as_str())),
         Message::User { .. } | Message::Assistant { .. } => None,
@@ -206,7 +210,46 @@ pub(super) fn doubts(run: &Active, open: &OpenCall) -> Option<Vec<Doubt>> {
 
 /// Was it planned, and has somebody who counts said all that steers it?
 pub(super) fn is_vouched(run: &Active, open: &OpenCall) -> bool {
-    run.intent.doubts(open).is_some_and(|doubts| doubts.is_empty())
+    unsaid(run, open).is_some_and(|doubts| doubts.is_empty())
+}
+
+/// What of a planned call nobody who counts has said: what steers it, and what leads somebody on in what it says.
+fn unsaid(run: &Active, open: &OpenCall) -> Option<Vec<Doubt>> {
+    let mut doubts = run.intent.doubts(open)?;
+    if run.rules >= Rules::LEADS {
+        let step = open.planned.and_then(|step| run.intent.steps.get(step));
+        doubts.extend(step.into_iter().flat_map(|step| unsaid_leads(run, step, &open.call.arguments)));
+    }
+    Some(doubts)
+}
+
+/// The leads that no words of the person's have, in this run or in the plan, of what a call says that the plan left open.
+fn unsaid_leads(run: &Active, step: &Step, arguments: &str) -> Vec<Doubt> {
+    let Some(Written::Object(members)) = parse(arguments) else { return Vec::new() };
+    let person = run.input.principal.user;
+    let later = run.transcript.entries().skip(1).filter(|entry| entry.author == Some(person));
+    let mut told: Vec<String> = later.map(|entry| own_words(&entry.message.text())).collect();
+    told.push(own_words(&run.input.text));
+    let values = step.arguments.iter().filter_map(|planned| match &planned.value {
+        Intended::Is { written, whence: Some(_) } => Some(written.clone()),
+        Intended::Is { .. } | Intended::From(_) | Intended::Found(_) => None,
+    });
+    told.extend(values);
+    let is_open = |name: &String| {
+        let mut planned = step.arguments.iter().filter(|planned| planned.name == *name);
+        step.content.contains(name) && !planned.any(|planned| matches!(planned.value, Intended::Is { .. }))
+    };
+    let open = members.into_iter().filter_map(|(name, value)| match value {
+        Written::Text(text) if is_open(&name) => Some((name, text)),
+        Written::Text(_) | Written::Bare(_) | Written::List(_) | Written::Object(_) => None,
+    });
+    let unsaid = open.flat_map(|(name, text)| {
+        let unsaid = leads(&text).into_iter().filter(|lead| !told.iter().any(|told| is_said(lead, told)));
+        unsaid
+            .map(|value| Doubt { argument: name.clone(), value, planned: String::new(), read_in: None })
+            .collect::<Vec<_>>()
+    });
+    unsaid.take(LEADS_MAX).collect()
 }
 
 /// Was it planned, and has its person said all that steers it, in this conversation?

@@ -7,7 +7,8 @@
 //! | planned with this value, which nobody has said; or to be found otherwise | as planned, but for that: a person is shown it |
 //! | planned with another value, or another was found; not planned; planned, and missing | another call |
 //!
-//! An argument that only says something may be whatever was read, unless the plan says what it is. A call that no value of
+//! An argument that only says something may be whatever was read, unless the plan says what it is, or the text leads somebody on
+//! ([`leads`](crate::policy::sources::leads)). A call that no value of
 //! somebody's steers was planned by nobody.
 //! Start at [`fit`]; what a model writes is read by [`read`].
 

@@ -12,10 +12,12 @@
 //! character, or is not written as text usually is, was said by nobody.
 //! Start at [`whence`]; what of a message counts for a person's own words says [`own_words`].
 
+mod leads;
 mod number;
 mod own;
 mod token;
 
+pub use leads::{is_link, leads};
 pub use own::own_words;
 
 use serde_json::Value;

@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use crate::mcp::listed::Listed;
 use crate::mcp::server::Server;
 use hob_core::domain::tool_class::{Classing, ToolClass};
+use hob_store::Store;
 use hob_store::error::StoreError;
 use hob_store::mcp_classes::{self, NewClass};
-use hob_store::Store;
 
 /// The classes of all servers' tools. A clone is the same.
 #[derive(Debug, Clone, Default)]

@@ -20,8 +20,9 @@ use hob_core::domain::origin::{Origin, Source};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tool_class::ToolClass;
 use hob_core::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
-use hob_core::policy::arguments::shown::names_money;
+use hob_core::policy::arguments::shown::{last_word, names_money};
 use hob_core::policy::plan::Content;
+use hob_core::policy::sources::is_link;
 use hob_model::provider::ToolSchema;
 
 /// The module of these tools.
@@ -35,6 +36,9 @@ const MARGIN: Duration = Duration::from_secs(15);
 
 /// The most characters of what a tool is for.
 const ABOUT_CHARS_MAX: usize = 160;
+
+/// Last words of names of arguments that are pages' addresses.
+const NAMES_PAGES: [&str; 9] = ["domain", "host", "hostname", "link", "page", "site", "uri", "url", "website"];
 
 /// The tool.
 pub(super) struct McpTool {
@@ -160,7 +164,7 @@ impl Tool for McpTool {
         let mut known = Assessment { about: self.about(), ..Assessment::usual(self.spec.facts.risk) };
         if known.risk.is_read() {
             // A look at an address tells its host what is in it.
-            if let Some(url) = unheard(&invocation.arguments, heard) {
+            if let Some(url) = unheard("", &invocation.arguments, heard) {
                 known.risk = Risk::Send;
                 known.reasons.push(format!("it may go to an address that nobody has told me: {url}"));
             }
@@ -195,16 +199,21 @@ impl Tool for McpTool {
     }
 }
 
-/// The first address among a call's arguments that nobody has told the run.
-fn unheard(arguments: &Value, heard: &Heard<'_>) -> Option<Url> {
-    match arguments {
+/// The first address among a call's arguments that nobody has told the run. Without a scheme it is one where its beginning or the
+/// argument's name says so: `report.md` is a file.
+fn unheard(name: &str, argument: &Value, heard: &Heard<'_>) -> Option<Url> {
+    match argument {
         Value::String(text) => {
-            let mut url = Url::parse(text.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+            let text = text.trim();
+            let is_named = last_word(name).is_some_and(|word| NAMES_PAGES.contains(&word.as_str()));
+            let is_bare = is_link(text) && (is_named || text.to_ascii_lowercase().starts_with("www."));
+            let read = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+            let mut url = read.or_else(|| is_bare.then(|| Url::parse(&format!("https://{text}")).ok()).flatten())?;
             url.set_fragment(None);
             (!heard(&Said::Address(&url))).then_some(url)
         }
-        Value::Array(all) => all.iter().find_map(|one| unheard(one, heard)),
-        Value::Object(all) => all.values().find_map(|one| unheard(one, heard)),
+        Value::Array(all) => all.iter().find_map(|one| unheard(name, one, heard)),
+        Value::Object(all) => all.iter().find_map(|(name, one)| unheard(name, one, heard)),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
@@ -226,10 +235,13 @@ mod tests {
     #[test]
     fn n16_a_look_may_only_go_to_addresses_that_somebody_has_told() {
         let told = |said: &Said<'_>| said.stands_in("see https://a.example/x and go");
-        let of = |arguments: Value| unheard(&arguments, &told).map(|url| url.to_string());
+        let of = |arguments: Value| unheard("", &arguments, &told).map(|url| url.to_string());
         assert_eq!(of(json!({ "url": "https://a.example/x#part", "n": 1, "q": "https: what is that?" })), None);
         assert_eq!(of(json!({ "url": "https://a.example/x?q=secret" })).unwrap(), "https://a.example/x?q=secret");
         assert_eq!(of(json!({ "all": [{ "at": " HTTP://b.example" }] })).unwrap(), "http://b.example/");
         assert_eq!(of(json!({ "path": "file:///etc/passwd", "x": null })), None);
+        assert_eq!(of(json!({ "q": "www.b.example" })).unwrap(), "https://www.b.example/");
+        assert_eq!(of(json!({ "page_url": "b.example/x?q=secret" })).unwrap(), "https://b.example/x?q=secret");
+        assert_eq!(of(json!({ "url": "a.example/x", "file": "b.example", "q": "www. what?" })), None);
     }
 }
