@@ -275,11 +275,13 @@ impl Store {
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {
+    as_it_is(path).create_if_missing(true).page_size(PAGE_BYTES).journal_mode(SqliteJournalMode::Wal)
+}
+
+/// For a file that has to be there, and keeps its kind of journal: to change that is to write.
+fn as_it_is(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
-        .create_if_missing(true)
-        .page_size(PAGE_BYTES)
-        .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(BUSY_TIMEOUT)

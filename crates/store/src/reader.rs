@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, SqliteConnection};
 
 use crate::error::StoreError;
 use crate::unit::UnitOfWork;
-use crate::{BUSY_TIMEOUT, MIGRATIONS, at_one_moment, close, options};
+use crate::{MIGRATIONS, as_it_is, at_one_moment, close};
 
 /// A connection that only reads. It takes no lock that the running Hob would notice.
 pub struct Reader {
@@ -24,7 +23,7 @@ impl Reader {
             return Err(StoreError::Missing(path.display().to_string()));
         }
         roll_back(path).await?;
-        let mut connection = options(path).create_if_missing(false).read_only(true).connect().await?;
+        let mut connection = as_it_is(path).read_only(true).connect().await?;
         let begun = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')";
         if !sqlx::query_scalar::<_, bool>(begun).fetch_one(&mut connection).await? {
             return Err(StoreError::Missing(path.display().to_string()));
@@ -68,8 +67,7 @@ async fn roll_back(path: &Path) -> Result<(), StoreError> {
     if !std::fs::metadata(Path::new(&journal)).is_ok_and(|file| file.len() > 0) {
         return Ok(());
     }
-    let as_it_is = SqliteConnectOptions::new().filename(path).create_if_missing(false).busy_timeout(BUSY_TIMEOUT);
-    let mut connection = as_it_is.connect().await?;
+    let mut connection = as_it_is(path).connect().await?;
     let looked = sqlx::query("SELECT count(*) FROM sqlite_schema").fetch_one(&mut connection).await;
     close(connection).await;
     looked?;
