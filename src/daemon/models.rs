@@ -234,12 +234,14 @@ impl Finder<'_> {
 
 /// Whatever is further away than that does not answer.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// An answer that stops for so long is taken for broken off.
+const NEXT_EVENT_WITHIN: Duration = Duration::from_secs(60);
 
 fn deadlines(provider: &ProviderConfig) -> Deadlines {
     Deadlines {
         connect: CONNECT_WITHIN,
         first_event: Duration::from_secs(provider.first_event_timeout_secs),
-        between_events: Duration::from_secs(provider.idle_timeout_secs),
+        between_events: NEXT_EVENT_WITHIN,
     }
 }
 

@@ -52,6 +52,8 @@ use hob_tools::{Timeouts, Toolbox};
 /// The most tokens of a reply under a budget, where the owner sets no other limit.
 pub(super) const REPLY_TOKENS: u64 = 4_096;
 
+/// The largest recording that OpenAI's server takes, and those that speak as it does.
+const RECORDING_BYTES_MAX: u64 = 25_000_000;
 /// Meanwhile the platform's other messages wait.
 const TRANSCRIBED_WITHIN: Duration = Duration::from_secs(45);
 /// Without a word for so long, a conversation is over: facts are drawn from it.
@@ -249,7 +251,7 @@ pub(super) fn transcriber(blueprint: &Blueprint) -> Result<Option<Transcriber>, 
         api_key: config.api_key.clone().or_else(|| openai_key(blueprint, &config.base_url)),
         model: config.model.clone(),
         language: config.language.clone(),
-        bytes_max: config.bytes_max,
+        bytes_max: RECORDING_BYTES_MAX,
         timeout: TRANSCRIBED_WITHIN,
         minute: config.minute_usd.map(Money::from_usd),
     };

@@ -5,8 +5,10 @@ use crate::load::Note;
 use crate::renamed::{matches, path, take};
 
 /// The keys that are gone, as paths in which `*` is any name, and what Hob does now.
-pub(super) const GONE: [(&[&str], &str); 36] = [
+pub(super) const GONE: [(&[&str], &str); 38] = [
     (&["provider", "connect_timeout_secs"], "waits 10 seconds for a connection"),
+    (&["provider", "idle_timeout_secs"], "waits a minute between two pieces of an answer"),
+    (&["transcription", "bytes_max"], "takes recordings of up to 25 MB"),
     (&["transcription", "timeout_secs"], "gives a recording 45 seconds"),
     (&["email", "poll_secs"], "looks once a minute where a server cannot tell of new letters"),
     (&["email", "letter_mb_max"], "reads letters of up to 16 MB whole"),

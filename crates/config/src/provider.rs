@@ -89,10 +89,6 @@ pub struct ProviderConfig {
     #[serde(default = "first_event_timeout_secs")]
     #[schemars(range(min = 1, max = 3600))]
     pub first_event_timeout_secs: u64,
-    /// Seconds that may pass between two pieces of an answer.
-    #[serde(default = "idle_timeout_secs")]
-    #[schemars(range(min = 1, max = 3600))]
-    pub idle_timeout_secs: u64,
     /// How freely the model chooses its words, from always the likeliest to almost any. Without it: as the
     /// provider has it. What a model refuses of this, max_output_tokens and effort is left out.
     #[schemars(range(min = 0, max = 2), example = 0.7)]
@@ -182,10 +178,6 @@ fn first_event_timeout_secs() -> u64 {
     120
 }
 
-fn idle_timeout_secs() -> u64 {
-    60
-}
-
 impl ProviderConfig {
     /// This kind with every default: what a provider found without a config has.
     #[must_use]
@@ -196,7 +188,6 @@ impl ProviderConfig {
             base_url: None,
             api: None,
             first_event_timeout_secs: first_event_timeout_secs(),
-            idle_timeout_secs: idle_timeout_secs(),
             temperature: None,
             max_output_tokens: None,
             effort: None,
