@@ -12,7 +12,7 @@ use crate::daemon::channels::Wired;
 use crate::daemon::error::StartError;
 use crate::daemon::learned::LearnedFile;
 use crate::daemon::reload::plan;
-use crate::daemon::switches::{LEASE, Switches};
+use crate::daemon::switches::Switches;
 use crate::daemon::toolset::{self, Grounds};
 use crate::daemon::windows::Windows;
 use crate::daemon::{Blueprint, backups, letters, memory, models, parts, trial};
@@ -338,22 +338,9 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
         meters: Arc::clone(roots.delivery.meters()),
         watcher: Arc::new(roots.delivery.clone()),
         owner: roots.owner.clone(),
-        lease: LEASE,
+        lease: Duration::from_secs(config.daemon.lease_secs),
     })
 }
-
-/// Model calls that are added when a run asks for more (row A6).
-const ITERATIONS_STEP: u32 = 10;
-/// The longest message that is taken in (row E1).
-const MESSAGE_CHARS_MAX: usize = 128_000;
-/// So many messages wait in one conversation; whoever writes more is told.
-const QUEUE_LEN_MAX: i64 = 50;
-/// More than the attempts that a day has at the longest wait: age decides, unless it is set to much more.
-const DELIVERY_ATTEMPTS_MAX: i64 = 400;
-/// The longest wait between two attempts.
-const DELIVERY_BACKOFF_MAX: Duration = Duration::from_secs(300);
-/// Between two changes of a message that grows: Telegram and Slack let one message be changed about once a second.
-const STREAM_EVERY: Duration = Duration::from_millis(1_500);
 
 fn run_limits(config: &Config, toolbox: &Toolbox) -> RunLimits {
     let agent = &config.agent;
@@ -362,7 +349,7 @@ fn run_limits(config: &Config, toolbox: &Toolbox) -> RunLimits {
     policy.tools.agent_secs = toolbox.timeouts.agent.as_secs();
     RunLimits {
         iterations: agent.iterations_max,
-        iterations_step: ITERATIONS_STEP,
+        iterations_step: agent.iterations_step,
         iterations_cap: agent.iterations_cap,
         soft: Duration::from_secs(agent.soft_limit_secs),
         hard: Duration::from_secs(agent.hard_limit_secs),
@@ -381,17 +368,17 @@ pub(super) fn prompt_settings(config: &Config, zone: TimeZone) -> PromptSettings
 
 pub(super) fn delivery_limits(config: &Config) -> DeliveryLimits {
     DeliveryLimits {
-        attempts_max: DELIVERY_ATTEMPTS_MAX,
+        attempts_max: i64::from(config.delivery.attempts_max),
         age_max: Duration::from_secs(config.delivery.age_max_secs),
         backoff_base: Duration::from_millis(config.delivery.backoff_base_ms),
-        backoff_max: DELIVERY_BACKOFF_MAX,
+        backoff_max: Duration::from_secs(config.delivery.backoff_max_secs),
     }
 }
 
 fn stream_settings(config: &Config) -> StreamSettings {
     StreamSettings {
         on: config.delivery.stream,
-        every: STREAM_EVERY,
+        every: Duration::from_millis(config.delivery.stream_every_ms),
         // The page shows each word as it comes.
         off: config.delivery.whole().chain([ChannelKind::Web]).collect(),
     }
@@ -399,8 +386,8 @@ fn stream_settings(config: &Config) -> StreamSettings {
 
 pub(super) fn intake_limits(config: &Config) -> IntakeLimits {
     IntakeLimits {
-        message_chars_max: MESSAGE_CHARS_MAX,
-        queue_len_max: QUEUE_LEN_MAX,
+        message_chars_max: config.agent.message_chars_max,
+        queue_len_max: i64::try_from(config.agent.queue_len_max).unwrap_or(i64::MAX),
         mode: parts::mode(config.agent.queue_mode),
     }
 }

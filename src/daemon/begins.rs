@@ -207,20 +207,17 @@ fn timing(schedule: &ScheduleConfig, house: &TimeZone, now: Timestamp) -> Result
     Ok(Some(Timing { rule: stored, zone, asked: schedule.when.clone(), next }))
 }
 
-/// So far the time of a timestamped call may be from ours; senders of this form, such as Stripe, name the same.
-const TIMESTAMP_TOLERANCE_SECS: u64 = 300;
-
 fn webhooks(config: &Config, owners: &[(String, Conversation)]) -> Vec<Webhook> {
     let all = config.webhooks.iter().filter_map(|(name, webhook)| {
         let (owner, conversation) = voice(config, owners, Place::of(webhook.to.as_deref(), webhook.telegram_chat))?;
-        let WebhookConfig { secret, prompt, header, signed, per_minute, .. } = webhook.clone();
+        let WebhookConfig { secret, prompt, header, signed, tolerance_secs, per_minute, .. } = webhook.clone();
         Some(Webhook {
             hook: Hook { name: name.clone(), prompt, conversation, owner },
             secret,
             header,
             signed: match signed {
                 SignedConfig::Body => Signed::Body,
-                SignedConfig::Timestamped => Signed::Timestamped { tolerance_secs: TIMESTAMP_TOLERANCE_SECS },
+                SignedConfig::Timestamped => Signed::Timestamped { tolerance_secs },
             },
             limit: PerMinute::new(per_minute),
         })

@@ -31,8 +31,6 @@ use hob_tools::results::Results;
 
 /// How often results of tools are deleted that are old, or forgotten.
 const RESULTS_EVERY: Duration = Duration::from_secs(3600);
-/// A third of the lease: two signs of life may be lost.
-const HEARTBEAT_EVERY: Duration = Duration::from_secs(30);
 /// How often old memories are let go.
 const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3600);
 
@@ -49,10 +47,11 @@ pub(super) struct Household<'a> {
 pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
     let Household { lanes, delivery, blueprint, current } = *house;
     backups::keep_up(switches, blueprint, current.clone());
-    let beats = (lanes.clone(), switches.cut.clone());
+    let beats = (lanes.clone(), switches.cut.clone(), current.clone());
     switches.keep("heartbeats", async move {
-        let (lanes, stop) = beats;
-        while !slept(HEARTBEAT_EVERY, &stop).await {
+        let (lanes, stop, mut current) = beats;
+        let every = |running: &Running| Duration::from_secs(running.config.daemon.heartbeat_secs);
+        while !slept_by(every, &mut current, &stop).await {
             // Who waits for a person holds no lease.
             if lanes.at_work() == 0 {
                 continue;
@@ -237,15 +236,11 @@ fn let_go(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
     });
 }
 
-/// What counts for so much is not forgotten by itself: 0 is nothing much, 1 the most.
-const RETENTION_FLOOR: f64 = 0.1;
-/// After so many days without use something counts for half, as facts do (`memory::facts::weigh`).
-const HALF_LIFE_DAYS: u64 = 90;
-
 fn retention(config: &MemoryConfig) -> Option<Retention> {
     let days =
         |days: u64| SignedDuration::from_hours(i64::try_from(days.saturating_mul(24)).unwrap_or(i64::MAX / 3_600));
-    Some(Retention { keep: days(config.retention_days?), floor: RETENTION_FLOOR, half_life: days(HALF_LIFE_DAYS) })
+    let (keep, half_life) = (days(config.retention_days?), days(config.half_life_days));
+    Some(Retention { keep, floor: config.retention_floor, half_life })
 }
 
 /// Looks whether there is something to do, once in each slot.

@@ -26,13 +26,6 @@ use {
     hob_email::settings::{Authentication, Pace, Security, Server, Settings},
 };
 
-/// Between two looks into a mailbox whose server cannot tell by itself that something came.
-#[cfg(feature = "email")]
-const POLL_EVERY: Duration = Duration::from_secs(60);
-/// A larger letter is read in part.
-#[cfg(feature = "email")]
-const LETTER_BYTES_MAX: u32 = 16 << 20;
-
 /// The mailboxes, and what each is called.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &EmailConfig)> {
     let first = config.email.iter().map(|email| (DEFAULT_ACCOUNT, email));
@@ -122,8 +115,8 @@ fn settings(account: &str, config: &EmailConfig) -> Settings {
         authentication: Authentication { authserv_ids: lower(&config.authserv_ids), verify: config.verify },
         answer_automatic_from: lower(&config.answer_automatic_from),
         reply_all: config.reply_all,
-        poll: POLL_EVERY,
-        letter_bytes_max: LETTER_BYTES_MAX,
+        poll: Duration::from_secs(config.poll_secs),
+        letter_bytes_max: config.letter_mb_max.saturating_mul(1 << 20),
         pace: Pace::PRODUCTION,
     }
 }

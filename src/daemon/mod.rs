@@ -208,7 +208,7 @@ impl Daemon {
         remark::stand(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
         off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
         let servers = toolset::mcp::servers(blueprint, &made.ports.tools, (&roots, &switches.channels, &switches.cut));
-        let settings = switches.lanes(serves, &rest);
+        let settings = switches.lanes(&blueprint.config, serves, &rest);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);
         let router = Arc::new(Router {
             store: store.clone(),

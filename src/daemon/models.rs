@@ -232,16 +232,11 @@ impl Finder<'_> {
     }
 }
 
-/// Whatever is further away than that does not answer.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
-/// An answer that stops for so long is taken for broken off.
-const NEXT_EVENT_WITHIN: Duration = Duration::from_secs(60);
-
 fn deadlines(provider: &ProviderConfig) -> Deadlines {
     Deadlines {
-        connect: CONNECT_WITHIN,
+        connect: Duration::from_secs(provider.connect_timeout_secs),
         first_event: Duration::from_secs(provider.first_event_timeout_secs),
-        between_events: NEXT_EVENT_WITHIN,
+        between_events: Duration::from_secs(provider.idle_timeout_secs),
     }
 }
 

@@ -20,6 +20,7 @@ use hob_config::budget::BudgetConfig;
 use hob_config::context::{ContextConfig, Strategy};
 use hob_config::environment::Environment;
 use hob_config::groups::{self, GroupModeConfig, GroupsConfig};
+use hob_config::guards::GuardsConfig;
 use hob_config::hooks::{HookConfig, HookFailure, HookMoment};
 use hob_config::people::RoleConfig;
 use hob_config::persona::{ApprovalsMode, PersonaConfig};
@@ -52,15 +53,6 @@ use hob_tools::{Timeouts, Toolbox};
 /// The most tokens of a reply under a budget, where the owner sets no other limit.
 pub(super) const REPLY_TOKENS: u64 = 4_096;
 
-/// The largest recording that OpenAI's server takes, and those that speak as it does.
-const RECORDING_BYTES_MAX: u64 = 25_000_000;
-/// Meanwhile the platform's other messages wait.
-const TRANSCRIBED_WITHIN: Duration = Duration::from_secs(45);
-/// Without a word for so long, a conversation is over: facts are drawn from it.
-const TALK_IS_OVER_MINUTES: i64 = 30;
-/// Between two looks which facts belong together or contradict each other.
-const CONSOLIDATE_HOURS: i64 = 6;
-
 /// How runs are decided.
 pub(super) fn policy(config: &Config) -> Policy {
     let tools = ToolPolicy {
@@ -70,12 +62,25 @@ pub(super) fn policy(config: &Config) -> Policy {
     };
     let truth = TruthPolicy { ask_again: config.guards.check_claims };
     Policy {
-        guards: GuardPolicy { enabled: config.guards.enabled, ..GuardPolicy::default() },
+        guards: guards(&config.guards),
         context: context(&config.context),
         truth,
         tools,
         declared: None,
         run_usd: None,
+    }
+}
+
+/// When a run goes in circles.
+fn guards(config: &GuardsConfig) -> GuardPolicy {
+    GuardPolicy {
+        enabled: config.enabled,
+        window_calls: config.window_calls,
+        identical_max: config.identical_max,
+        pattern_max: config.pattern_max,
+        stall_max: config.stall_max,
+        ping_pong_max: config.ping_pong_max,
+        replies_max: config.replies_max,
     }
 }
 
@@ -87,11 +92,15 @@ fn context(config: &ContextConfig) -> ContextPolicy {
             Strategy::RollingWindow => ContextStrategy::RollingWindow,
             Strategy::PeriodicSummary => ContextStrategy::PeriodicSummary,
         },
+        compact_at_per_mille: config.compact_at_percent * 10,
+        roll_at_per_mille: config.roll_at_percent * 10,
         keep_messages: config.keep_messages,
         prune_keep_messages: config.prune_keep_messages,
+        recoveries_max: config.recoveries_max,
+        recovery_span: config.recovery_span,
+        summaries_max: config.summaries_max,
         window_tokens: config.window_tokens,
         summary_secs: config.summary_timeout_secs,
-        ..ContextPolicy::default()
     }
 }
 
@@ -251,8 +260,8 @@ pub(super) fn transcriber(blueprint: &Blueprint) -> Result<Option<Transcriber>, 
         api_key: config.api_key.clone().or_else(|| openai_key(blueprint, &config.base_url)),
         model: config.model.clone(),
         language: config.language.clone(),
-        bytes_max: RECORDING_BYTES_MAX,
-        timeout: TRANSCRIBED_WITHIN,
+        bytes_max: config.bytes_max,
+        timeout: Duration::from_secs(config.timeout_secs),
         minute: config.minute_usd.map(Money::from_usd),
     };
     let broken = |error: ModelError| StartError::Config(format!("[transcription]: {}", error.message));
@@ -285,8 +294,8 @@ pub(super) fn extractor(
     };
     let config = &blueprint.config.memory;
     let settings = Settings {
-        idle: SignedDuration::from_mins(TALK_IS_OVER_MINUTES),
-        consolidate_every: SignedDuration::from_hours(CONSOLIDATE_HOURS),
+        idle: SignedDuration::from_mins(i64::try_from(config.extract_idle_minutes).unwrap_or(i64::MAX)),
+        consolidate_every: SignedDuration::from_hours(i64::try_from(config.consolidate_hours).unwrap_or(i64::MAX)),
         model: config.extract_model.as_deref().map(|word| named("memory.extract_model", word, models)).transpose()?,
         zone: memory.zone.clone(),
     };

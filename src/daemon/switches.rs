@@ -9,15 +9,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use hob_config::Config;
 use hob_core::domain::inbound::ChannelKind;
 use hob_router::lanes::LaneSettings;
 use hob_store::Store;
 use hob_telemetry::tasks;
 
-/// A run whose process went silent is taken over after so long.
-pub(super) const LEASE: Duration = Duration::from_secs(90);
-/// Runs that may be active at once.
-pub(super) const RUNS_PARALLEL_MAX: usize = 1_024;
 /// How long the outbox is given to empty itself when the daemon stops.
 pub(super) const FLUSH: Duration = Duration::from_secs(4);
 
@@ -70,10 +67,10 @@ impl Switches {
     }
 
     /// How the lanes are stopped, and how many runs they have at once.
-    pub(super) fn lanes(&self, serves: BTreeSet<ChannelKind>, rest: &Arc<Notify>) -> LaneSettings {
+    pub(super) fn lanes(&self, config: &Config, serves: BTreeSet<ChannelKind>, rest: &Arc<Notify>) -> LaneSettings {
         LaneSettings {
             serves,
-            parallel_max: RUNS_PARALLEL_MAX,
+            parallel_max: config.daemon.runs_parallel_max,
             drain: self.drain.clone(),
             cut: self.cut.clone(),
             tracker: self.lanes.clone(),

@@ -100,18 +100,15 @@ async fn n5_a_waiting_message_can_be_edited() {
 
 #[tokio::test]
 async fn a_full_queue_says_so() {
-    let (house, gate) = at_work("").await;
-    for at in 1..=51 {
-        house.say(ADA, &format!("number {at}"));
-    }
-    let told = house.told(ADA, 51).await;
-    assert_eq!(told[0], "Queued, 1st.");
-    assert_eq!(
-        told[50],
-        "50 messages are waiting here already, so I did not take that one. /queue shows what waits."
-    );
+    let (house, gate) = at_work("[agent]\nqueue_len_max = 1").await;
+    house.say(ADA, "two");
+    house.say(ADA, "three");
+    insta::assert_snapshot!(house.told(ADA, 2).await.join("\n"), @"
+    Queued, 1st.
+    1 message is waiting here already, so I did not take that one. /queue shows what waits.
+    ");
     gate.open();
-    assert_eq!(house.told(ADA, 53).await[51..], ["First.", "You said number 1"]);
+    assert_eq!(house.told(ADA, 4).await[2..], ["First.", "You said two"]);
 }
 
 #[tokio::test]

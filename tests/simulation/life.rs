@@ -378,10 +378,10 @@ fn run_limits() -> RunLimits {
 fn delivery_limits() -> DeliveryLimits {
     let config = DeliveryConfig::default();
     DeliveryLimits {
-        attempts_max: 400,
+        attempts_max: i64::from(config.attempts_max),
         age_max: Duration::from_secs(config.age_max_secs),
         backoff_base: Duration::from_millis(config.backoff_base_ms),
-        backoff_max: Duration::from_secs(300),
+        backoff_max: Duration::from_secs(config.backoff_max_secs),
     }
 }
 

@@ -37,6 +37,9 @@ pub struct AgentConfig {
     /// Model calls a run may make before it has to ask for more.
     #[schemars(range(min = 1, max = 1000))]
     pub iterations_max: u32,
+    /// Model calls that are added each time the model asks for more.
+    #[schemars(range(min = 1, max = 1000))]
+    pub iterations_step: u32,
     /// Model calls a run can never exceed.
     #[schemars(range(min = 1, max = 1000))]
     pub iterations_cap: u32,
@@ -49,6 +52,9 @@ pub struct AgentConfig {
     /// Recent messages that the model sees.
     #[schemars(range(min = 1, max = 10_000))]
     pub history_messages_max: usize,
+    /// Characters of the longest message that is taken in.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub message_chars_max: usize,
     /// Characters of a tool's output that the model sees; of more, the beginning and the end, and the rest on request.
     #[schemars(range(min = 100, max = 1_000_000))]
     pub tool_output_chars_max: usize,
@@ -57,6 +63,9 @@ pub struct AgentConfig {
     pub tool_retries_ms: Vec<u64>,
     /// What happens to a message that arrives while a run is active.
     pub queue_mode: QueueMode,
+    /// Messages that may wait in one conversation.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub queue_len_max: usize,
     /// The household's time zone, by its IANA name. Without it: the machine's.
     #[schemars(length(min = 1, max = 100), example = &"Europe/Berlin")]
     pub time_zone: Option<String>,
@@ -69,13 +78,16 @@ impl Default for AgentConfig {
             persona: None,
             default_guest_modules: None,
             iterations_max: 10,
+            iterations_step: 10,
             iterations_cap: 25,
             soft_limit_secs: 900,
             hard_limit_secs: 1200,
             history_messages_max: 40,
+            message_chars_max: 128_000,
             tool_output_chars_max: 8000,
             tool_retries_ms: vec![500, 2000, 8000],
             queue_mode: QueueMode::default(),
+            queue_len_max: 50,
             time_zone: None,
         }
     }

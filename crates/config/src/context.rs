@@ -30,12 +30,27 @@ pub struct ContextConfig {
     /// 128,000 of a hosted model and 32,000 of one on a machine of your own.
     #[schemars(range(min = 1000, max = 100_000_000), example = &64_000)]
     pub window_tokens: Option<u64>,
+    /// Percent of the window at which `compact` begins.
+    #[schemars(range(min = 10, max = 95))]
+    pub compact_at_percent: u64,
+    /// Percent of the window at which `rolling-window` and `periodic-summary` begin.
+    #[schemars(range(min = 10, max = 95))]
+    pub roll_at_percent: u64,
     /// Messages at the end that a compaction leaves as they are.
     #[schemars(range(min = 1, max = 1000))]
     pub keep_messages: u32,
     /// The same, when the window fills again soon after.
     #[schemars(range(min = 1, max = 1000))]
     pub prune_keep_messages: u32,
+    /// Times that one task may recover from a full window.
+    #[schemars(range(min = 0, max = 100))]
+    pub recoveries_max: u32,
+    /// Steps within which a window that fills again is a reason for stronger means.
+    #[schemars(range(min = 1, max = 1000))]
+    pub recovery_span: u32,
+    /// Summaries of `periodic-summary` in one task.
+    #[schemars(range(min = 0, max = 100))]
+    pub summaries_max: u32,
     /// Seconds that a summary may take.
     #[schemars(range(min = 1, max = 600))]
     pub summary_timeout_secs: u64,
@@ -46,8 +61,13 @@ impl Default for ContextConfig {
         Self {
             strategy: Strategy::default(),
             window_tokens: None,
+            compact_at_percent: 70,
+            roll_at_percent: 80,
             keep_messages: 10,
             prune_keep_messages: 4,
+            recoveries_max: 4,
+            recovery_span: 20,
+            summaries_max: 3,
             summary_timeout_secs: 60,
         }
     }

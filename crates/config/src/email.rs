@@ -137,6 +137,14 @@ pub struct EmailConfig {
     /// Whether an answer goes to all who were addressed.
     #[serde(default = "yes")]
     pub reply_all: bool,
+    /// Seconds between two looks into the mailbox, where its server cannot tell by itself that something came.
+    #[serde(default = "poll_secs")]
+    #[schemars(range(min = 5, max = 3_600))]
+    pub poll_secs: u64,
+    /// A larger letter is read in part; in megabytes.
+    #[serde(default = "letter_mb_max")]
+    #[schemars(range(min = 1, max = 64))]
+    pub letter_mb_max: u32,
 }
 
 fn persona_example() -> BTreeMap<&'static str, &'static str> {
@@ -165,6 +173,14 @@ fn yes() -> bool {
 
 fn replies_per_hour_max() -> u32 {
     10
+}
+
+fn poll_secs() -> u64 {
+    60
+}
+
+fn letter_mb_max() -> u32 {
+    16
 }
 
 impl EmailConfig {

@@ -2,7 +2,7 @@
 //!
 //! Never: a look at `std::env` outside [`environment`], a secret in a text, a write to the user's file but by [`writer`],
 //! or an import of another room but `domain`.
-//! Start at [`load::load`]; the order is `document` → `renamed`, `gone` → `expand` → `check` → each section's `validate` → `off`.
+//! Start at [`load::load`]; the order is `document` → `renamed` → `expand` → `check` → each section's `validate` → `off`.
 //! The types are the single source: `shape` reads names, docs, defaults and limits off their JSON schema, and the check as
 //! well as `config.example.toml`, `docs/config.md` and the editors' schema follow from it.
 
@@ -29,7 +29,6 @@ mod entrusted;
 pub mod environment;
 pub mod example;
 mod expand;
-mod gone;
 pub mod good;
 pub mod groups;
 pub mod guards;
@@ -283,6 +282,7 @@ impl Config {
         take("agent", self.agent.validate());
         take("context", self.context.validate());
         take("memory", self.memory.validate());
+        take("guards", self.guards.validate());
         if let Some(heartbeat) = &self.heartbeat {
             take("heartbeat", heartbeat.validate());
         }
@@ -314,6 +314,7 @@ impl Config {
         take("state", self.state.validate());
         take("backup", self.backup.validate());
         take("upkeep", self.upkeep.validate());
+        take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());
         take("telemetry", self.telemetry.validate());
         all.extend(schedule::validate(&self.schedule));

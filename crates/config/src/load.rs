@@ -17,7 +17,7 @@ use crate::off::{SectionOff, Switched};
 use crate::problem::{Finding, Problem, Problems};
 use crate::reference::Sources;
 use crate::renamed::{RENAMED, Renamed};
-use crate::{Config, document, expand, gone, renamed, secrets, shape};
+use crate::{Config, document, expand, renamed, secrets, shape};
 use hob_core::domain::secret::Secret;
 
 /// The biggest config file that is read, in bytes.
@@ -84,7 +84,6 @@ impl Loaded {
         let file = self.path.as_deref()?;
         let mut table = document::parse(file, self.source.expose()).ok()?;
         renamed::apply(&mut table, &RENAMED);
-        gone::take_out(&mut table);
         let root = shape::of::<Config>();
         Problems::of(Check::new(file, &root).alone(&table, findings))
     }
@@ -227,7 +226,6 @@ pub fn parse(file: &Path, text: &str, env: &Environment) -> Result<Config, Probl
 pub(super) fn resolved(file: &Path, text: &str, env: &Environment) -> (document::Table, Expansion) {
     let mut table = document::parse(file, text).unwrap_or_default();
     renamed::apply(&mut table, &RENAMED);
-    gone::take_out(&mut table);
     let expansion = expand::document(&mut table, &secrets::schema(), &Sources::of(file, env));
     (table, expansion)
 }
@@ -243,7 +241,6 @@ pub(super) fn understand(
         Err(problems) => return Problems::of(problems).map_or_else(|| Ok((Loaded::none(), false)), Err),
     };
     let (notes, both) = renamed::apply(&mut table, all_renamed);
-    let gone = gone::take_out(&mut table);
     let (root, schema) = (shape::of::<Config>(), secrets::schema());
     let expansion = expand::document(&mut table, &schema, &Sources::of(file, env));
     let mut switched = Switched::default();
@@ -264,7 +261,7 @@ pub(super) fn understand(
     let mut config = Config::deserialize(Toml::Table(clean)).map_err(refused)?;
     switched.mark(&mut config);
     let (path, source, off) = (Some(file.to_owned()), Secret::new(text.to_owned()), switched.told);
-    let notes = notes.into_iter().chain(gone).chain(config.remarks()).collect();
+    let notes = notes.into_iter().chain(config.remarks()).collect();
     let loaded = Loaded { config, path, source, off, notes, hidden: secrets::in_document(&table, &schema) };
     Ok((loaded, expansion.has_plain_secret))
 }

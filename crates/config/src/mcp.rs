@@ -83,6 +83,9 @@ pub struct McpConfig {
     /// Which of them are not, even so.
     #[schemars(length(max = 500), inner(length(min = 1, max = 256)), example = ["delete_*"])]
     pub deny: Vec<String>,
+    /// Seconds that it has to start and to tell its tools. The first start by npx or uvx includes a download.
+    #[schemars(range(min = 1, max = 600))]
+    pub start_timeout_secs: u64,
     /// Seconds that a call may take.
     #[schemars(range(min = 1, max = 86_400))]
     pub timeout_secs: u64,
@@ -116,6 +119,7 @@ impl Default for McpConfig {
             approval: None,
             allow: Vec::new(),
             deny: Vec::new(),
+            start_timeout_secs: 60,
             timeout_secs: 120,
         }
     }

@@ -85,10 +85,18 @@ pub struct ProviderConfig {
     /// base_url, chat for all others.
     #[schemars(example = &"chat")]
     pub api: Option<ApiConfig>,
+    /// Seconds until a connection must stand.
+    #[serde(default = "connect_timeout_secs")]
+    #[schemars(range(min = 1, max = 3600))]
+    pub connect_timeout_secs: u64,
     /// Seconds until the first piece of an answer must be there; local models can need minutes.
     #[serde(default = "first_event_timeout_secs")]
     #[schemars(range(min = 1, max = 3600))]
     pub first_event_timeout_secs: u64,
+    /// Seconds that may pass between two pieces of an answer.
+    #[serde(default = "idle_timeout_secs")]
+    #[schemars(range(min = 1, max = 3600))]
+    pub idle_timeout_secs: u64,
     /// How freely the model chooses its words, from always the likeliest to almost any. Without it: as the
     /// provider has it. What a model refuses of this, max_output_tokens and effort is left out.
     #[schemars(range(min = 0, max = 2), example = 0.7)]
@@ -174,8 +182,16 @@ pub struct FallbackConfig {
     pub off: Option<String>,
 }
 
+fn connect_timeout_secs() -> u64 {
+    10
+}
+
 fn first_event_timeout_secs() -> u64 {
     120
+}
+
+fn idle_timeout_secs() -> u64 {
+    60
 }
 
 impl ProviderConfig {
@@ -187,7 +203,9 @@ impl ProviderConfig {
             api_key: None,
             base_url: None,
             api: None,
+            connect_timeout_secs: connect_timeout_secs(),
             first_event_timeout_secs: first_event_timeout_secs(),
+            idle_timeout_secs: idle_timeout_secs(),
             temperature: None,
             max_output_tokens: None,
             effort: None,

@@ -48,12 +48,12 @@ pub(super) fn apply(table: &mut Table, all: &[Renamed]) -> (Vec<Note>, Vec<Both>
     (notes, both)
 }
 
-pub(super) fn path(steps: &[String]) -> String {
+fn path(steps: &[String]) -> String {
     steps.iter().fold(String::new(), |at, step| place::child(&at, step))
 }
 
 /// The paths in the table that fit.
-pub(super) fn matches(table: &Table, pattern: &[&str]) -> Vec<Vec<String>> {
+fn matches(table: &Table, pattern: &[&str]) -> Vec<Vec<String>> {
     let [first, rest @ ..] = pattern else { return Vec::new() };
     let fitting = table.iter().filter(|(key, _)| *first == "*" || first == key);
     let paths = fitting.flat_map(|(key, (_, node))| match (&node.value, rest) {
@@ -74,7 +74,7 @@ fn filled(renamed: &Renamed, from: &[String]) -> Vec<String> {
     renamed.to.iter().map(step).collect()
 }
 
-pub(super) fn take(table: &mut Table, path: &[String]) -> Option<(usize, Node)> {
+fn take(table: &mut Table, path: &[String]) -> Option<(usize, Node)> {
     match path {
         [] => None,
         [last] => table.remove(last),

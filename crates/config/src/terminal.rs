@@ -36,6 +36,12 @@ pub struct TerminalConfig {
     /// Memory that each process of a command may write to, in MiB.
     #[schemars(range(min = 64, max = 1_048_576))]
     pub memory_mb: u64,
+    /// Processes and threads of one command, at once.
+    #[schemars(range(min = 16, max = 30_000))]
+    pub processes_max: u64,
+    /// The largest file that a command may write, in MiB.
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub file_mb: u64,
     /// Whether bubblewrap is used.
     pub bubblewrap: BubblewrapConfig,
     /// What reads the commands, as an absolute path. Without it: `/bin/bash`, or `/bin/sh` where that is missing.
@@ -51,6 +57,8 @@ impl Default for TerminalConfig {
             trusted_output: false,
             timeout_secs: 120,
             memory_mb: 4_096,
+            processes_max: 512,
+            file_mb: 1_024,
             bubblewrap: BubblewrapConfig::default(),
             shell: None,
         }

@@ -25,6 +25,12 @@ pub struct TranscriptionConfig {
     /// The language that is spoken, as a code of two letters. Without it the model finds out.
     #[schemars(length(min = 2, max = 3), example = &"de")]
     pub language: Option<String>,
+    /// The most bytes of a recording.
+    #[schemars(range(min = 1_000, max = 50_000_000))]
+    pub bytes_max: u64,
+    /// Seconds that one recording may take. Meanwhile the platform's other messages wait, so 60 are the most.
+    #[schemars(range(min = 1, max = 60))]
+    pub timeout_secs: u64,
     /// US dollars for a minute, for the budget. Without it recordings count for nothing there.
     #[schemars(range(min = 0, max = 100), example = &0.003)]
     pub minute_usd: Option<f64>,
@@ -53,6 +59,8 @@ impl Default for TranscriptionConfig {
             api_key: None,
             model: "gpt-4o-mini-transcribe".to_owned(),
             language: None,
+            bytes_max: 25_000_000,
+            timeout_secs: 45,
             minute_usd: None,
         }
     }

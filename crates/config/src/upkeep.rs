@@ -21,6 +21,13 @@ pub struct UpkeepConfig {
     /// Days for which messages that were delivered are kept in the outbox; 0 keeps them for ever. The conversation itself stays.
     #[schemars(range(max = 36_500))]
     pub outbox_days: u32,
+    /// Days for which it is remembered that a command was carried out already, should its platform deliver it again; 0 for ever.
+    /// The longest redelivery known is a mailbox that is read anew.
+    #[schemars(range(max = 36_500))]
+    pub claims_days: u32,
+    /// Days for which single calls of models are kept; 0 keeps them for ever. Their sums stay.
+    #[schemars(range(max = 36_500))]
+    pub calls_days: u32,
     /// With fewer megabytes free the disk is low: that is told, and only messages are still accepted and answered.
     #[schemars(range(min = 16, max = 1_000_000))]
     pub disk_low_mb: u32,
@@ -28,10 +35,21 @@ pub struct UpkeepConfig {
 
 impl Default for UpkeepConfig {
     fn default() -> Self {
-        Self { every_minutes: 360, journals_days: 0, outbox_days: 90, disk_low_mb: 512 }
+        Self {
+            every_minutes: 360,
+            journals_days: 0,
+            outbox_days: 90,
+            claims_days: 365,
+            calls_days: 400,
+            disk_low_mb: 512,
+        }
     }
 }
 
+/// Platforms deliver what they are not sure of again for days.
+const CLAIMS_DAYS_MIN: u32 = 14;
+/// Quotas and budgets count a month's calls.
+const CALLS_DAYS_MIN: u32 = 62;
 /// A message that could not be delivered is tried for days.
 const OUTBOX_DAYS_MIN: u32 = 7;
 
@@ -39,11 +57,20 @@ impl UpkeepConfig {
     /// What cannot be.
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
-        let is_short = (1..OUTBOX_DAYS_MIN).contains(&self.outbox_days);
-        let why = || format!("is {}, expected 0 (for ever) or at least {OUTBOX_DAYS_MIN}", self.outbox_days);
-        is_short
-            .then(|| Finding::new("outbox_days", why(), "take more: so long a message may be tried"))
-            .into_iter()
+        let at_least = [
+            ("outbox_days", self.outbox_days, OUTBOX_DAYS_MIN, "so long a message may be tried"),
+            ("claims_days", self.claims_days, CLAIMS_DAYS_MIN, "so long a platform may deliver it again"),
+            ("calls_days", self.calls_days, CALLS_DAYS_MIN, "budgets and quotas count a month's"),
+        ];
+        let short = at_least.into_iter().filter(|(_, days, least, _)| *days != 0 && days < least);
+        short
+            .map(|(key, days, least, why)| {
+                Finding::new(
+                    key,
+                    format!("is {days}, expected 0 (for ever) or at least {least}"),
+                    format!("take more: {why}"),
+                )
+            })
             .collect()
     }
 }

@@ -119,6 +119,10 @@ pub struct WebhookConfig {
     /// What is signed.
     #[serde(default)]
     pub signed: SignedConfig,
+    /// Seconds that the time of a timestamped call may differ from ours.
+    #[serde(default = "tolerance_secs")]
+    #[schemars(range(min = 1, max = 86_400))]
+    pub tolerance_secs: u64,
     /// Calls in a minute, at most.
     #[serde(default = "per_minute")]
     #[schemars(range(min = 1, max = 6_000))]
@@ -127,6 +131,10 @@ pub struct WebhookConfig {
 
 fn header() -> String {
     "X-Hub-Signature-256".to_owned()
+}
+
+fn tolerance_secs() -> u64 {
+    300
 }
 
 fn per_minute() -> u32 {

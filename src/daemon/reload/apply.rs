@@ -14,7 +14,6 @@ use crate::daemon::reload::refusal::Why;
 use crate::daemon::reload::running::Running;
 use crate::daemon::reload::told::Done;
 use crate::daemon::reload::{Reloader, canary};
-use crate::daemon::switches::RUNS_PARALLEL_MAX;
 use crate::daemon::{Blueprint, memory, toolset};
 use hob_config::diff;
 use hob_config::load::Loaded;
@@ -104,7 +103,7 @@ impl Reloader {
         let all = toolset::mcp::all(&self.blueprint);
         self.servers = self.servers.followed_by(all, &ports.tools, self.blueprint.stays);
         let reach = channels(&self.blueprint, &wired, (self.roots.page.as_ref(), self.roots.windows.as_ref()));
-        let served = (serves(&reach), RUNS_PARALLEL_MAX);
+        let served = (serves(&reach), config.daemon.runs_parallel_max);
         let terms = self.made.terms(&self.roots, (&self.servers, &self.blueprint));
         self.roots.delivery.exchange(ways(&config, reach));
         self.router.terms.store(Arc::new(terms));

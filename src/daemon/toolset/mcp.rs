@@ -19,8 +19,6 @@ use hob_tools::mcp::settings::{Settings, Way};
 use hob_tools::mcp::{Place, Servers};
 use hob_tools::shed::Tools;
 
-/// A server has so long to start and to tell its tools; the first start by npx or uvx includes a download.
-const STARTS_WITHIN: Duration = Duration::from_secs(60);
 /// How long a server is kept when nobody calls it.
 const IDLE: Duration = Duration::from_secs(600);
 
@@ -75,7 +73,7 @@ pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
         approval: config.approval.map(approval),
         allow: config.allow.clone(),
         deny: config.deny.clone(),
-        start_within: STARTS_WITHIN,
+        start_within: Duration::from_secs(config.start_timeout_secs),
         call_within: Duration::from_secs(config.timeout_secs),
         idle: IDLE,
     }

@@ -15,7 +15,12 @@ use hob_tools::sandbox::spec::Limits;
 /// From what they are made.
 #[must_use]
 pub fn grounds(config: &TerminalConfig, sandbox: &Sandbox, data_dir: &Path) -> Grounds {
-    let limits = Limits { memory_mb: config.memory_mb, ..Limits::default() };
+    let limits = Limits {
+        memory_mb: config.memory_mb,
+        processes: config.processes_max,
+        file_mb: config.file_mb,
+        ..Limits::default()
+    };
     Grounds { sandbox: sandbox.clone(), limits, data_dir: data_dir.to_owned() }
 }
 

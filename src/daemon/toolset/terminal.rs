@@ -56,7 +56,12 @@ pub async fn look(
 }
 
 fn reach(config: &TerminalConfig, workspace: &Workspace) -> Reach {
-    let limits = Limits { memory_mb: config.memory_mb, ..Limits::default() };
+    let limits = Limits {
+        memory_mb: config.memory_mb,
+        processes: config.processes_max,
+        file_mb: config.file_mb,
+        ..Limits::default()
+    };
     let write = [&workspace.root].into_iter().chain(&workspace.write).cloned().collect();
     Reach { read: workspace.read.clone(), write, network: config.network, limits }
 }

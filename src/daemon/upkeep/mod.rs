@@ -56,11 +56,6 @@ pub struct Keep {
     pub signals: Option<SignedDuration>,
 }
 
-/// The longest redelivery known is a mailbox that is read anew.
-const CLAIMS_DAYS: u32 = 365;
-/// Budgets and quotas count a month's calls, and a year can be looked back on; their sums stay.
-const CALLS_DAYS: u32 = 400;
-
 impl Keep {
     /// As the config says.
     #[must_use]
@@ -69,8 +64,8 @@ impl Keep {
         Self {
             journals: days(config.journals_days),
             outbox: days(config.outbox_days),
-            claims: days(CLAIMS_DAYS),
-            calls: days(CALLS_DAYS),
+            claims: days(config.claims_days),
+            calls: days(config.calls_days),
             // They are in the journal: what is left is of no use to anybody.
             signals: days(1),
         }

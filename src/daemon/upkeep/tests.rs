@@ -361,9 +361,9 @@ fn n12_what_is_kept_is_what_the_config_says() {
     let keep = Keep { journals: days(30), outbox: None, claims: days(365), calls: days(400), signals: days(1) };
     assert_eq!(Keep::of(&config), keep);
     assert_eq!(config.validate(), []);
-    let short: UpkeepConfig = toml::from_str("outbox_days = 6").unwrap();
+    let short: UpkeepConfig = toml::from_str("outbox_days = 1\nclaims_days = 13\ncalls_days = 61").unwrap();
     let keys: Vec<String> = short.validate().into_iter().map(|finding| finding.key).collect();
-    assert_eq!(keys, ["outbox_days"]);
+    assert_eq!(keys, ["outbox_days", "claims_days", "calls_days"]);
 }
 
 #[test]

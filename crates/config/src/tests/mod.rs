@@ -2,7 +2,6 @@
 
 mod example;
 mod files;
-mod gone;
 mod off;
 mod page;
 mod problems;

@@ -78,10 +78,13 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             "webhooks" => {
                 section.iter_mut().filter_map(|(name, hook)| Some((name, hook.as_table_mut()?))).for_each(signed)
             }
+            "guards" => {
+                section.insert("window_calls".to_owned(), 100.into());
+            }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             "mcp" => servers(section),
             // Their limits say it all.
-            "approvals" | "guards" | "delivery" => {}
+            "approvals" => {}
             "groups" => {
                 section.remove("chats");
             }
@@ -96,7 +99,12 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             "state" => replace(section, "dir", "/d $${"),
             "backup" => backup(section),
             "upkeep" => {
-                section.insert("outbox_days".to_owned(), 36_500.into());
+                for key in ["outbox_days", "claims_days", "calls_days"] {
+                    section.insert(key.to_owned(), 36_500.into());
+                }
+            }
+            "delivery" => {
+                section.insert("backoff_max_secs".to_owned(), 3600.into());
             }
             "daemon" => daemon(section),
             "telemetry" => telemetry(section),
@@ -108,6 +116,8 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
 }
 
 fn daemon(section: &mut toml::Table) {
+    section.insert("lease_secs".to_owned(), 86_400.into());
+    cap(section, "heartbeat_secs", 86_399);
     replace(section, "log", "info,hob_a=debug");
 }
 
