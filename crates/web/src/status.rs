@@ -1,7 +1,7 @@
 //! `GET /status` on the socket: how Hob does, on one screen, for `hob status` and for pages that show it.
 //!
 //! Never: a secret, or what anybody said. What is to be done later is told by its name, or its first words.
-//! Start at [`gather`]; a Hob that does not run is looked at through [`Look`], by whoever reads its database.
+//! Start at [`gather`]; a Hob that does not run is looked at through [`look`], by whoever reads its database.
 
 pub mod shown;
 
