@@ -1,7 +1,7 @@
 //! Facts looked through some hours after they changed: what says the same twice is one fact, what is over is history.
 //!
 //! Never: a value that a person told gives way to one that was drawn from talk.
-//! Start at [`Consolidate`]; what is merged is [`merges`]'.
+//! Start at [`consolidate`]; what is merged says [`merges`].
 
 use jiff::Timestamp;
 

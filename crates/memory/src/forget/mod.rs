@@ -71,7 +71,7 @@ impl Forget {
     }
 }
 
-/// Begins to forget everything that a scope holds at this moment, and gives how much that is; [`slice`] does it.
+/// Begins to forget everything that a scope holds at this moment, and gives how much that is; [`slice()`] does it.
 pub async fn everything(tx: &mut Tx, scope: Scope) -> Result<Counts, StoreError> {
     let counts = remembered::counts(tx, scope).await?;
     remembered::condemn(tx, scope).await?;
