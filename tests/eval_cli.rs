@@ -10,6 +10,7 @@ use serde_json::Value;
 use support::fake_model::{FakeModel, Reply};
 use support::process::{hob, within};
 use tempfile::TempDir;
+use tokio::io::AsyncWriteExt as _;
 
 const TIME: &str = r#"
 [[case]]
@@ -206,4 +207,22 @@ async fn d8_a_case_made_from_a_run_passes() {
     std::fs::rename(home.0.path().join("then"), home.0.path().join("data")).unwrap();
     let output = home.ran(&["eval", "from-run", "9"]).await;
     assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[tokio::test]
+async fn d8_a_case_tells_of_the_file_that_its_run_came_with() {
+    let (home, model) = with_model().await;
+    std::fs::write(home.0.path().join("list.md"), "milk").unwrap();
+    model.reply(Reply::text("Milk."));
+    let mut chat = hob(home.0.path(), &["chat"]);
+    chat.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut chat = chat.spawn().unwrap();
+    let mut input = chat.stdin.take().unwrap();
+    let path = home.0.path().join("list.md").display().to_string();
+    input.write_all(format!("/attach {path} What is on it?\n").as_bytes()).await.unwrap();
+    drop(input);
+    assert!(within("end of the chat", chat.wait()).await.unwrap().success());
+    let output = home.ran(&["eval", "from-run", "1"]).await;
+    let case = String::from_utf8(output.stdout).unwrap();
+    assert!(case.contains("# It came with a file, which a case has not: [File \"list.md\""), "{case}");
 }

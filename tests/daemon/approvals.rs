@@ -401,3 +401,21 @@ async fn d6_what_may_change_a_protected_path_is_approved_and_the_rest_is_not() {
     assert!(house.path("data/workspace/contracts/rent.txt").exists());
     house.nothing_refused();
 }
+
+#[tokio::test]
+async fn d6_what_is_protected_is_so_by_way_of_a_link_too() {
+    let house = gated("protected_paths = ['contracts']").await;
+    let workspace = house.path("data/workspace");
+    std::fs::create_dir_all(workspace.join("contracts")).unwrap();
+    std::os::unix::fs::symlink("contracts", workspace.join("c")).unwrap();
+    house.model.reply(Reply::call("write_file", &NOTE.replace("contracts/", "c/")));
+    house.say(ADA, "Write the contract");
+    let asked = house.told(ADA, 1).await.pop().unwrap();
+    assert!(asked.contains("it may change what is protected: contracts"), "{asked}");
+    assert!(!workspace.join("contracts/rent.txt").exists());
+    house.model.reply(Reply::text("It is not written."));
+    house.press(ADA, "deny");
+    assert_eq!(house.told(ADA, 2).await[1].lines().next(), Some("It is not written."));
+    assert!(!workspace.join("contracts/rent.txt").exists());
+    house.nothing_refused();
+}

@@ -162,7 +162,16 @@ async fn b4_a_budget_that_refuses_the_summary_does_not_end_the_run() {
 
 #[tokio::test]
 async fn b4_the_cheapest_model_whose_window_fits_sums_up_and_is_named() {
-    let models = "
+    assert_eq!(who_sums_up("context_tokens = 50000", "context_tokens = 50000").await, "cheap");
+    assert_eq!(who_sums_up("", "").await, "cheap", "what nobody knows of both is the same of both");
+    assert_eq!(who_sums_up("context_tokens = 50000", "context_tokens = 1000").await, "fake");
+}
+
+/// Who makes the summaries of a conversation that `fake` answers, as the requests and the record say, with what is known of the
+/// windows of `fake` and of `cheap`.
+async fn who_sums_up(fake: &str, cheap: &str) -> String {
+    let models = format!(
+        "
         [provider.models]
         smart = 'cheap'
         others = ['free']
@@ -171,11 +180,11 @@ async fn b4_the_cheapest_model_whose_window_fits_sums_up_and_is_named() {
         base_url = 'http://127.0.0.1:1/v1'
         model = 'tiny'
         [models.'openai-compatible/fake']
-        context_tokens = 50000
+        {fake}
         input_usd = 2.0
         output_usd = 8.0
         [models.'openai-compatible/cheap']
-        context_tokens = 50000
+        {cheap}
         input_usd = 0.5
         output_usd = 2.0
         [models.'openai-compatible/tiny']
@@ -185,17 +194,19 @@ async fn b4_the_cheapest_model_whose_window_fits_sums_up_and_is_named() {
         [models.'openai-compatible/free']
         context_tokens = 50000
         input_usd = 0.0
-        output_usd = 0.0";
-    let mut house = house("", models).await;
+        output_usd = 0.0"
+    );
+    let mut house = house("", &models).await;
     house.say(ADA, "/model fake");
     house.told(ADA, 1).await;
     reads(&house, 4, || Reply::text("Words."));
     house.say(ADA, "Read all of it");
     assert_eq!(house.told(ADA, 2).await[1], "All read.");
     let requests = house.model.requests();
-    let asked: Vec<&str> =
-        requests.iter().filter(|asked| sums_up(asked)).map(|asked| asked.body["model"].as_str().unwrap()).collect();
-    assert!(!asked.is_empty() && asked.iter().all(|model| *model == "cheap"), "{asked:?}");
+    let asked = requests.iter().filter(|asked| sums_up(asked));
+    let asked: Vec<String> = asked.map(|asked| asked.body["model"].as_str().unwrap().to_owned()).collect();
+    let who = asked.first().unwrap().clone();
+    assert!(asked.iter().all(|model| *model == who), "{asked:?}");
     house.nothing_refused();
     house.recorded(2).await;
     let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
@@ -204,7 +215,8 @@ async fn b4_the_cheapest_model_whose_window_fits_sums_up_and_is_named() {
         .await
         .unwrap();
     database.close().await.unwrap();
-    assert!(body.contains("openai-compatible/cheap"), "{body}");
+    assert!(body.contains(&format!("openai-compatible/{who}")), "{body}");
+    who
 }
 
 #[tokio::test]

@@ -36,8 +36,12 @@ pub(super) fn run(run: i64, named: Option<&Path>) -> anyhow::Result<()> {
         bail!("{}", words::forgotten(run));
     }
     let tree = Tree::of(&recorded);
-    if tree.evaluation.terminated_by.is_none() {
-        bail!("run {run} is not over, or its journal cannot be read to its end: there is nothing to expect of it");
+    match tree.evaluation.terminated_by.as_deref() {
+        None => bail!("run {run} is not over, or its journal cannot be read to its end: there is nothing to expect of it"),
+        Some(end @ ("stopped" | "interrupted" | "given_up")) => {
+            bail!("a person ended run {run} ({end}), and in a case nobody does: choose a run that came to an end by itself")
+        }
+        Some(_) => {}
     }
     let (case, notes) = case(&recorded, &tree, &redactor);
     let text = toml::to_string(&Cases { judge: None, cases: vec![case] }).context("the case cannot be written")?;
@@ -56,6 +60,7 @@ fn case(recorded: &Recorded, tree: &Tree, redactor: &Redactor) -> (Case, String)
         _ => None,
     });
     let evaluation = &tree.evaluation;
+    let asked = recorded.events.iter().any(|timed| matches!(timed.event, Event::HumanAnswered(_)));
     let case = Case {
         name: format!("run {}", recorded.run.0),
         prompt: Some(clean(&tree.message)),
@@ -70,6 +75,12 @@ fn case(recorded: &Recorded, tree: &Tree, redactor: &Redactor) -> (Case, String)
         ..Case::default()
     };
     let mut notes = format!("# Run {}, answered by {}.\n", recorded.run.0, tree.models.join(", "));
+    for file in tree.message.lines().filter(|line| line.starts_with("[File ")) {
+        notes += &format!("# It came with a file, which a case has not: {}\n", clean(file));
+    }
+    if asked {
+        notes += "# A person was asked in it. In a case nobody answers; `approve = true` approves what is to be approved.\n";
+    }
     if let Some(result) = &evaluation.final_tool_result {
         let result = toml::Value::String(clean(result)).to_string().replace('\n', "\n# ");
         notes += "# Its last tool result was this. Tools that only look bring something else another day:\n";

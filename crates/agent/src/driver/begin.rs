@@ -8,6 +8,7 @@ use crate::known::Shown;
 use crate::machine::accepted::Accepted;
 use crate::machine::agents::Agent;
 use crate::machine::begun::{Begun, Billing, Carried, Character, Context, Limits, ModelBill, Room, Rules};
+use crate::machine::compaction::size::WINDOW_UNKNOWN;
 use crate::machine::event::Event;
 use crate::machine::state::Phase;
 use crate::persona::Persona;
@@ -249,19 +250,19 @@ impl Beginner<'_> {
 }
 
 /// Row B4: who sums up: the model for simple work, else the cheapest that is configured and reads as much as the run's own. None:
-/// that is the run's own.
+/// that is the run's own, as it is where nobody knows what that costs: it may be on one's own machine.
 fn summariser(ports: &Ports, own: &str) -> Option<String> {
     if let Some(fast) = ports.models.by_role("fast") {
         return Some(fast.to_owned());
     }
     let facts = |label: &str| ports.table.facts(label);
     let price = |label: &str| facts(label).rates.map(|rates| price::most(SUMMED_UP_TOKENS, SUMMARY_TOKENS, &rates));
-    let window = [ports.limits.policy.context.window_tokens, facts(own).context_tokens].into_iter().flatten().min()?;
+    let reads = |label: &str| facts(label).context_tokens.or_else(|| assumed_window(label)).unwrap_or(WINDOW_UNKNOWN);
+    let window = ports.limits.policy.context.window_tokens.map_or_else(|| reads(own), |most| most.min(reads(own)));
     let least = price(own)?;
     // What is there to be chosen by /model alone gets nothing to read unasked.
     let others = ports.models.labels().filter(|(role, label)| *role != "other" && *label != own);
-    let fit = others.filter(|(_, label)| facts(label).context_tokens.is_some_and(|has| has >= window));
-    let priced = fit.filter_map(|(_, label)| Some((price(label)?, label)));
+    let priced = others.filter(|(_, label)| reads(label) >= window).filter_map(|(_, label)| Some((price(label)?, label)));
     let cheapest = priced.filter(|(price, _)| *price < least).min_by_key(|(price, _)| *price);
     cheapest.map(|(_, label)| label.to_owned())
 }

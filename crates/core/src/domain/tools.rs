@@ -225,6 +225,9 @@ pub struct Assessment {
     /// of many addresses it chooses says something as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
+    /// Where what it changes lies, if a link leads elsewhere than the arguments say: absolute or within the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind_links: Vec<String>,
     /// What it changes can be judged afterwards: it works in a draft of the workspace, and reaches nothing else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub contained: bool,

@@ -22,6 +22,7 @@ use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Grade};
+use hob_core::policy::invisible::is_invisible;
 
 /// The longest name that a file gets, in bytes.
 const NAME_BYTES_MAX: usize = 120;
@@ -183,14 +184,11 @@ fn numbered(name: &str, number: u32) -> String {
 /// A name that is one on any disk: its sender chose it.
 fn file_name(name: &str, id: i64) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    // Characters that turn the direction of writing make one end look like another.
-    let odd = |c: char| {
-        c.is_control()
-            || "<>:\"|?*\u{fffd}\u{feff}".contains(c)
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-    };
+    let odd = |c: char| c.is_control() || is_invisible(c) || "<>:\"|?*\u{fffd}".contains(c);
     let plain: String = last.chars().map(|c| if odd(c) { '_' } else { c }).collect();
-    let plain = plain.trim_matches(|c: char| c.is_whitespace() || c == '.').trim_start_matches('-');
+    // Neither hidden nor an option, whatever it begins with.
+    let plain = plain.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '.' | '-'));
+    let plain = plain.trim_end_matches(|c: char| c.is_whitespace() || c == '.');
     let (stem, end) = match plain.rsplit_once('.') {
         Some((stem, end)) if !stem.is_empty() && end.len() <= 16 => (stem, format!(".{end}")),
         _ => (plain, String::new()),
@@ -212,6 +210,9 @@ mod tests {
             ("C:\\x\\a b.txt", "a b.txt"),
             (".bashrc", "bashrc"),
             ("-rf", "rf"),
+            ("-.bashrc", "bashrc"),
+            (". -.\u{2003}.profile", "profile"),
+            ("a\u{61c}\u{ad}\u{e0041}.txt", "a___.txt"),
             ("a\u{202e}fdp.exe", "a_fdp.exe"),
             ("a\nb?.txt", "a_b_.txt"),
             ("...", "file 7"),

@@ -91,13 +91,15 @@ fn assess_change(room: &Room, arguments: &Value, names: &[&str]) -> Assessment {
 }
 
 fn assess_paths(room: &Room, arguments: &Value, (risk, names): (Risk, &[&str])) -> Assessment {
-    let paths = names.iter().filter_map(|name| arguments.get(name).and_then(Value::as_str));
-    let refused = paths.into_iter().find_map(|path| room.refusal(path, !risk.is_read()));
+    let paths = || names.iter().filter_map(|name| arguments.get(name).and_then(Value::as_str));
+    let refused = paths().find_map(|path| room.refusal(path, !risk.is_read()));
     match refused {
         Some(reason) => Assessment { risk, grade: Grade::Refused, reasons: vec![reason], ..Assessment::default() },
         None => {
             let contained = room.desk().is_some_and(Desk::holds);
-            Assessment { contained, ..Assessment::usual(risk) }
+            let changed = paths().filter(|_| !risk.is_read());
+            let behind_links = changed.filter_map(|path| room.behind_links(path)).collect();
+            Assessment { contained, behind_links, ..Assessment::usual(risk) }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
@@ -224,6 +224,23 @@ impl Room {
             }
             Err(error) => refused(self.failed(path, &error)),
         }
+    }
+
+    /// Where a path leads, if links take it elsewhere than it says: absolute, or within the workspace.
+    #[must_use]
+    pub fn behind_links(&self, path: &str) -> Option<String> {
+        let (root, _) = self.root_of(path).ok()?;
+        let spot = self.spot(path, false).ok()?;
+        let mut ancestors = spot.relative.ancestors().map(|step| match step.as_os_str().is_empty() {
+            true => (Path::new("."), spot.relative.as_path()),
+            false => (step, spot.relative.strip_prefix(step).unwrap_or(Path::new(""))),
+        });
+        let (there, rest) = ancestors.find_map(|(step, rest)| Some((spot.dir.canonicalize(step).ok()?, rest)))?;
+        let plain = |path: &Path| path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+        let real = plain(&there.join(rest));
+        let is_workspace = self.roots.first() == Some(root);
+        let told = if is_workspace { real.clone() } else { root.path.join(&real) };
+        (real != plain(&spot.relative)).then(|| told.display().to_string())
     }
 
     /// The size of an ordinary file that is there.

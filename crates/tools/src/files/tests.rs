@@ -192,6 +192,31 @@ fn n6_what_is_hobs_own_stays_its_own_whatever_folder_is_allowed() {
 }
 
 #[test]
+fn d6_where_a_link_leads_is_told() {
+    let home = Home::new();
+    let workspace = home.path("data/workspace");
+    fs::create_dir_all(workspace.join("contracts/old")).unwrap();
+    symlink("contracts", workspace.join("c")).unwrap();
+    symlink("../contracts", workspace.join("a/up")).unwrap();
+    let absolute = workspace.join("c/rent").display().to_string();
+    for (path, expected) in [
+        ("c", Some("contracts")),
+        ("c/rent.txt", Some("contracts/rent.txt")),
+        ("./c//new/rent.txt", Some("contracts/new/rent.txt")),
+        ("a/up/old", Some("contracts/old")),
+        ("c/old/../rent", Some("contracts/rent")),
+        (absolute.as_str(), Some("contracts/rent")),
+        ("contracts/rent.txt", None),
+        ("./contracts/./new", None),
+        ("new", None),
+        (".", None),
+        ("c/../../../../etc", None),
+    ] {
+        assert_eq!(home.room.behind_links(path).as_deref(), expected, "{path}");
+    }
+}
+
+#[test]
 fn n6_pipes_devices_and_folders_are_not_waited_for() {
     let home = Home::new();
     let pipe = home.path("data/workspace/pipe");

@@ -1,7 +1,7 @@
 //! The calls that a persona wants a person's word to, each time (row D6): all of some tools, and what may change a protected path.
 //!
-//! Never: a look at the disk. A path is told by its name; where the arguments do not name what is changed, as a command's do not,
-//! the call may change anything.
+//! Never: a look at the disk. A path is told by its name, and by where its tool has seen a link lead; where the arguments do not
+//! name what is changed, as a command's do not, the call may change anything.
 
 use serde_json::Value;
 
@@ -19,8 +19,9 @@ pub(super) fn why(gate: &GatePolicy, call: &ToolCall, known: &Assessment) -> Opt
     if only_looks || gate.protected_paths.is_empty() {
         return None;
     }
-    let paths = paths(call);
-    let touched = gate.protected_paths.iter().find(|kept| paths.iter().any(|path| is_touched(path, kept)));
+    let named = paths(call);
+    let paths = || named.iter().chain(&known.behind_links);
+    let touched = gate.protected_paths.iter().find(|kept| paths().any(|path| is_touched(path, kept)));
     match touched {
         Some(kept) => Some(format!("it may change what is protected: {kept}")),
         None if known.risk == Risk::Execute => Some("what it changes may be protected".to_owned()),
@@ -123,5 +124,9 @@ mod tests {
         assert!(asked(&gate, "move_file", Risk::Write, r#"{"from": "a", "to": "contracts/a"}"#));
         assert!(asked(&gate, "terminal", Risk::Execute, r#"{"command": "cd con*; rm *"}"#));
         assert!(!asked(&gate, "send_message", Risk::Send, r#"{"text": "hello"}"#));
+        let call = ToolCall { id: CallId::new(1, 0), name: "write_file".to_owned(), arguments: r#"{"path": "c/a"}"#.to_owned() };
+        let linked = Assessment { behind_links: vec!["contracts/a".to_owned()], ..Assessment::usual(Risk::Write) };
+        assert!(why(&gate, &call, &linked).is_some(), "a link leads there");
+        assert!(why(&gate, &call, &Assessment::usual(Risk::Write)).is_none());
     }
 }

@@ -124,14 +124,18 @@ pub fn hidden(run: &Active, from: usize, to: usize) -> usize {
 pub struct Gone {
     /// How many messages.
     pub messages: usize,
-    /// How often each tool was called in them.
+    /// How often this run called each tool in them.
     pub calls: BTreeMap<String, u32>,
+    /// How many calls of earlier runs have their results in them: of these the names are not at hand.
+    pub earlier_calls: usize,
     /// How many of these calls failed.
     pub failed: u32,
 }
 
 fn gone(run: &Active, from: usize, to: usize) -> Gone {
-    let mut gone = Gone { messages: hidden(run, from, to), ..Gone::default() };
+    let past = run.past.iter().take(to).skip(from);
+    let earlier_calls = past.filter(|message| message.role == PastRole::Tool).count();
+    let mut gone = Gone { messages: hidden(run, from, to), earlier_calls, ..Gone::default() };
     let own = run.transcript.messages().iter().zip(run.past.len()..);
     for (message, _) in own.filter(|(_, at)| (from..to).contains(at)) {
         match message {

@@ -46,10 +46,13 @@ pub fn left_out(messages: u32) -> String {
 /// In it: what a deep prune did away with (row B5).
 #[must_use]
 pub fn pruned(gone: &Gone) -> String {
-    let calls: Vec<String> = gone.calls.iter().map(|(tool, times)| format!("{tool} ×{times}")).collect();
-    let calls = if calls.is_empty() { "no tool".to_owned() } else { calls.join(", ") };
+    let own: Vec<String> = gone.calls.iter().map(|(tool, times)| format!("{tool} ×{times}")).collect();
     let failed = if gone.failed > 0 { format!(", of which {} failed", gone.failed) } else { String::new() };
-    format!("[deep pruned: {} messages, without a summary; called in them: {calls}{failed}]", gone.messages)
+    let own = (!own.is_empty()).then(|| format!("{}{failed}", own.join(", ")));
+    let earlier = (gone.earlier_calls > 0).then(|| format!("{} times in earlier tasks", gone.earlier_calls));
+    let calls: Vec<String> = own.into_iter().chain(earlier).collect();
+    let calls = if calls.is_empty() { "no tool".to_owned() } else { calls.join("; ") };
+    format!("[deep pruned: {} messages, without a summary; called in them: {calls}]", gone.messages)
 }
 
 /// In it: results that outlive their messages.

@@ -20,6 +20,15 @@ fn b5_compact_then_prune_then_ask_and_at_most_four() {
 }
 
 #[test]
+fn b5_a_deep_prune_tells_of_the_calls_of_earlier_tasks() {
+    let mut begun = full();
+    begun.past.iter_mut().skip(2).step_by(4).for_each(|message| message.role = PastRole::Tool);
+    let run = started(begun, &[FIRED, "summarise 0..15 by a/one"]);
+    let told = Plan::keeping(run.run(), 4).unwrap().deeply(run.run()).pruned.unwrap();
+    insta::assert_snapshot!(told, @"[deep pruned: 20 messages, without a summary; called in them: 5 times in earlier tasks]");
+}
+
+#[test]
 fn b5_after_the_last_recovery_the_oldest_is_left_out_without_a_word() {
     let mut begun = full();
     begun.policy.as_mut().unwrap().context.recoveries_max = 0;
