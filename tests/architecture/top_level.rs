@@ -42,7 +42,7 @@ fn k6_the_top_level_is_as_agreed_and_nothing_strange_stands_there() {
 }
 
 #[test]
-fn n9_no_section_is_off_in_silence() {
+fn no_section_is_off_in_silence() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |name: &str| fs::read_to_string(root.join(name)).expect("the repository has it");
     let (example, table) = (read("config.example.toml"), read("docs/off.md"));

@@ -51,7 +51,7 @@ async fn b8_n5_messages_wait_in_order_and_can_be_seen_and_taken_back() {
 }
 
 #[tokio::test]
-async fn n9_what_waited_over_a_crash_shows_nothing_once_it_is_taken_back() {
+async fn n5_what_waited_over_a_crash_shows_nothing_once_it_is_taken_back() {
     let (mut house, _gate) = at_work("").await;
     let waiting = house.say(ADA, "two");
     house.told(ADA, 1).await;

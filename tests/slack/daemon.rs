@@ -139,7 +139,7 @@ async fn k2_a_crash_in_between_repeats_nothing() {
 }
 
 #[tokio::test]
-async fn n5_each_workspace_has_its_own_people_and_answers() {
+async fn k2_each_workspace_has_its_own_people_and_answers() {
     let mut house = House::idle().await;
     let work = workspace().await;
     let (bot, app, address) = (FakeSlack::BOT_TOKEN, FakeSlack::APP_TOKEN, work.api_url());

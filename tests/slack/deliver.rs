@@ -26,7 +26,7 @@ async fn posted(fake: &FakeSlack, message: &Outgoing) -> String {
 }
 
 #[tokio::test]
-async fn n9_markdown_goes_out_as_blocks() {
+async fn k2_markdown_goes_out_as_blocks() {
     let fake = workspace().await;
     let ts = posted(&fake, &said(HALL, "**Dinner** at *six* & <later>")).await;
     let message = fake.look(|world| world.message(HALL, &ts).clone());
@@ -41,7 +41,7 @@ async fn n9_markdown_goes_out_as_blocks() {
 }
 
 #[tokio::test]
-async fn n9_plain_words_call_nobody() {
+async fn k2_plain_words_call_nobody() {
     let fake = workspace().await;
     let ts = posted(&fake, &message(HALL, "<!channel> *1* < 2")).await;
     let (said, call) =
@@ -51,7 +51,7 @@ async fn n9_plain_words_call_nobody() {
 }
 
 #[tokio::test]
-async fn n9_long_answers_are_messages_that_slack_takes() {
+async fn k2_long_answers_are_messages_that_slack_takes() {
     let fake = workspace().await;
     let slack = adapter(&fake.api_url());
     let text: String = (0..900).map(|number| format!("Line {number} of <it>, with `code` & more.\n\n")).collect();
@@ -68,7 +68,7 @@ async fn n9_long_answers_are_messages_that_slack_takes() {
 }
 
 #[tokio::test]
-async fn n9_what_slack_refuses_goes_out_as_text_alone() {
+async fn k2_what_slack_refuses_goes_out_as_text_alone() {
     let fake = workspace().await;
     for code in ["invalid_blocks", "msg_blocks_too_long", "msg_too_long"] {
         fake.fault("chat.postMessage", Fault::error(code));
@@ -138,7 +138,7 @@ async fn c4_buttons_stand_under_a_question_until_it_is_answered() {
 }
 
 #[tokio::test]
-async fn n9_a_draft_grows_and_takes_its_final_form() {
+async fn k2_a_draft_grows_and_takes_its_final_form() {
     let fake = workspace().await;
     let slack = adapter(&fake.api_url());
     let draft = |external_id: Option<String>, markdown: &str| {

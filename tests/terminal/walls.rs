@@ -140,7 +140,7 @@ async fn d6_the_network_is_there_for_a_call_that_was_granted_it() {
 }
 
 #[tokio::test]
-async fn n10_the_environment_holds_what_is_named_here_and_nothing_else() {
+async fn the_environment_holds_what_is_named_here_and_nothing_else() {
     for way in WAYS {
         let place = Place::new(way).await;
         assert!(Environment::of_process().get("CARGO_MANIFEST_DIR").is_some(), "there is something to leak");

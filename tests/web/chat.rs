@@ -18,7 +18,7 @@ approval = "ask"
 "#;
 
 #[tokio::test]
-async fn n5_what_is_said_on_the_page_is_answered_there_once() {
+async fn what_is_said_on_the_page_is_answered_there_once() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     let mut listening = browser.listen("kitchen", None).await;
@@ -50,7 +50,7 @@ async fn n5_what_is_said_on_the_page_is_answered_there_once() {
 }
 
 #[tokio::test]
-async fn n5_two_tabs_and_a_late_one_hear_the_same() {
+async fn two_tabs_and_a_late_one_hear_the_same() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     let (mut one, mut two) = (browser.listen("k", None).await, browser.listen("k", None).await);
@@ -146,7 +146,7 @@ async fn n8_nonsense_is_answered_with_words() {
 }
 
 #[tokio::test]
-async fn n5_a_file_comes_with_its_message() {
+async fn a_file_comes_with_its_message() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     let mut listening = browser.listen("k", None).await;

@@ -104,7 +104,7 @@ async fn e3_e13_an_answer_that_says_nothing_says_so() {
 }
 
 #[tokio::test]
-async fn n5_openais_own_client_talks_with_hob() {
+async fn openais_own_client_talks_with_hob() {
     let mut house = house("").await;
     let program = Program::of(&mut house, &[]).await;
     house.model.reply(Reply::text("At **five**.")).reply(Reply::text("Plum cake.")).reply(Reply::text("A dot."));
@@ -131,7 +131,7 @@ async fn n5_openais_own_client_talks_with_hob() {
 }
 
 #[tokio::test]
-async fn n5_a_history_that_is_sent_again_is_not_heard_twice() {
+async fn a_history_that_is_sent_again_is_not_heard_twice() {
     let mut house = house("").await;
     let program = Program::of(&mut house, &[]).await;
     house.model.reply(Reply::text("At five.")).reply(Reply::text("Plum cake.")).reply(Reply::text("At six."));
@@ -160,7 +160,7 @@ async fn n5_a_history_that_is_sent_again_is_not_heard_twice() {
 }
 
 #[tokio::test]
-async fn n5_an_answer_comes_as_it_is_written() {
+async fn an_answer_comes_as_it_is_written() {
     let mut house = house("").await;
     let program = Program::of(&mut house, &[]).await;
     let gate = Gate::default();
@@ -212,7 +212,7 @@ impl Database {
 }
 
 #[tokio::test]
-async fn n5_a_request_that_is_sent_again_is_answered_once() {
+async fn a_request_that_is_sent_again_is_answered_once() {
     let mut house = house("").await;
     let program = Program::of(&mut house, &[]).await;
     let gate = Gate::default();
@@ -239,7 +239,7 @@ async fn n5_a_request_that_is_sent_again_is_answered_once() {
 }
 
 #[tokio::test]
-async fn n5_a_named_request_stays_where_it_was_whatever_began_alike_since() {
+async fn a_named_request_stays_where_it_was_whatever_began_alike_since() {
     let mut house = house("").await;
     let program = Program::of(&mut house, &[]).await;
     house.model.reply(Reply::text("Hello!")).reply(Reply::text("Bob it is.")).reply(Reply::text("Hello!"));
@@ -268,7 +268,7 @@ async fn d6_an_approval_is_asked_in_words_and_answered_by_the_next_message() {
 }
 
 #[tokio::test]
-async fn n5_who_hangs_up_loses_nothing() {
+async fn who_hangs_up_loses_nothing() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     let program = Program::of(&mut house, &[]).await;
@@ -289,7 +289,7 @@ async fn n5_who_hangs_up_loses_nothing() {
 }
 
 #[tokio::test]
-async fn n5_a_restart_says_so_and_the_same_request_is_answered_after_it() {
+async fn a_restart_says_so_and_the_same_request_is_answered_after_it() {
     let mut house = house("").await;
     let program = Program::of(&mut house, &[]).await;
     let gate = Gate::default();

@@ -197,7 +197,7 @@ fn chromium() -> PathBuf {
 }
 
 #[tokio::test]
-async fn n5_a_browser_talks_with_hob() {
+async fn a_browser_talks_with_hob() {
     Stage::new().await.play("chat.mjs").await;
 }
 
@@ -207,7 +207,7 @@ async fn f8_the_page_is_a_place_to_be() {
 }
 
 #[tokio::test]
-async fn n5_a_browser_goes_on_where_it_was_when_hob_is_back() {
+async fn a_browser_goes_on_where_it_was_when_hob_is_back() {
     Stage::new().await.play("restart.mjs").await;
 }
 

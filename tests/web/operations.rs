@@ -185,7 +185,7 @@ async fn n5_what_waits_anywhere_is_seen_and_ended() {
 }
 
 #[tokio::test]
-async fn n9_what_was_given_up_is_said_after_all() {
+async fn what_was_given_up_is_said_after_all() {
     let (house, browser) = entered("[delivery]\nstream = false").await;
     house.telegram.fault("sendMessage", Fault::Blocked);
     house.model.reply(Reply::text("Hello."));
@@ -205,7 +205,7 @@ async fn n9_what_was_given_up_is_said_after_all() {
 }
 
 #[tokio::test]
-async fn n9_what_waits_to_be_said_is_hurried_or_given_up() {
+async fn what_waits_to_be_said_is_hurried_or_given_up() {
     let (house, browser) = entered("[delivery]\nstream = false").await;
     house.telegram.faults("sendMessage", Fault::Flood(600), 2);
     let tried = async |times: u64| {

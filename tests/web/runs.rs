@@ -154,7 +154,7 @@ async fn n2_n5_a_run_is_seen_as_it_stood_after_any_event_and_checked() {
 }
 
 #[tokio::test]
-async fn n5_a_run_of_a_thousand_events_comes_in_parts() {
+async fn a_run_of_a_thousand_events_comes_in_parts() {
     const CYCLES: usize = 60;
     let mut house = house("[agent]\niterations_max = 100\niterations_cap = 100\n[guards]\nenabled = false").await;
     let browser = Browser::entered(&mut house).await;
@@ -197,7 +197,7 @@ async fn n5_a_run_of_a_thousand_events_comes_in_parts() {
 }
 
 #[tokio::test]
-async fn n5_the_list_is_narrowed_down_and_comes_in_pages() {
+async fn the_list_is_narrowed_down_and_comes_in_pages() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     for number in 0..3 {
@@ -237,7 +237,7 @@ async fn n5_the_list_is_narrowed_down_and_comes_in_pages() {
 }
 
 #[tokio::test]
-async fn n5_an_owner_stops_a_run_of_any_channel_and_a_viewer_does_not() {
+async fn an_owner_stops_a_run_of_any_channel_and_a_viewer_does_not() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     house.model.reply(Script::default().gate(&Gate::default()).text("Never.").finish("stop").into());
@@ -282,7 +282,7 @@ async fn n5_an_owner_stops_a_run_of_any_channel_and_a_viewer_does_not() {
 }
 
 #[tokio::test]
-async fn n5_what_a_run_asks_elsewhere_is_answered_on_its_page() {
+async fn what_a_run_asks_elsewhere_is_answered_on_its_page() {
     let mut house = house(
         r#"[tools.effect]
         sandbox = false
@@ -322,7 +322,7 @@ async fn n5_what_a_run_asks_elsewhere_is_answered_on_its_page() {
 }
 
 #[tokio::test]
-async fn n5_a_paused_conversation_is_resumed_from_its_run() {
+async fn a_paused_conversation_is_resumed_from_its_run() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     let mut listening = browser.listen("k", None).await;

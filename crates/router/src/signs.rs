@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn n9_a_run_shows_that_it_works_and_how_it_ended() {
+    async fn a_run_shows_that_it_works_and_how_it_ended() {
         for (ended, last) in [
             (Ended::Done, Mood::Done),
             (Ended::Failed, Mood::Failed),
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn n9_typing_has_an_end_of_its_own_and_the_last_mood_counts() {
+    async fn typing_has_an_end_of_its_own_and_the_last_mood_counts() {
         let desk = Desk::new();
         let signs = Signs::new(Arc::clone(&desk.reach));
         for progress in [Progress::Working, Progress::Waiting, Progress::Delta(String::new())] {
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn n9_a_message_that_waits_is_seen_until_its_turn() {
+    async fn a_message_that_waits_is_seen_until_its_turn() {
         let desk = Desk::new();
         let signs = Signs::new(Arc::clone(&desk.reach));
         signs.see(&place(), RUN);
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn n9_flood_limits_are_obeyed_and_what_is_refused_is_given_up() {
+    async fn flood_limits_are_obeyed_and_what_is_refused_is_given_up() {
         let desk = Desk::new();
         let signs = Signs::new(Arc::clone(&desk.reach));
         let retry = DeliveryError::Retry { after: Some(Duration::from_secs(30)), why: String::new() };
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn n9_without_reactions_only_typing_is_shown() {
+    async fn without_reactions_only_typing_is_shown() {
         let desk = Desk::with(false);
         let signs = Signs::new(Arc::clone(&desk.reach));
         signs.see(&place(), RUN);

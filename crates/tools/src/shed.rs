@@ -104,7 +104,7 @@ mod tests {
     use crate::registry::tests::tool;
 
     #[test]
-    fn n10_families_come_and_go_and_cost_nobody_else() {
+    fn families_come_and_go_and_cost_nobody_else() {
         let plain = || json!({ "type": "object" });
         let shed = Tools::new(Registry::default().with(tool("recall", plain())));
         let before = shed.now();

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn n10_a_large_family_is_one_word_until_it_is_asked_for() {
+    async fn a_large_family_is_one_word_until_it_is_asked_for() {
         let shed = shed();
         let family = |count: usize| {
             (0..count).map(|n| hidden(&format!("zoo_{n:02}"), json!({ "type": "object" }))).collect::<Vec<_>>()

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn n5_what_is_begun_is_carried_out_whoever_hangs_up() {
+    async fn what_is_begun_is_carried_out_whoever_hangs_up() {
         let [begun, gate, done] = std::array::from_fn(|_| Arc::new(Notify::new()));
         let parts = (Arc::clone(&begun), Arc::clone(&gate), Arc::clone(&done));
         let work = move || async move {

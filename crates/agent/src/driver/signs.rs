@@ -112,7 +112,7 @@ mod tests {
     use hob_core::domain::ids::UserId;
 
     #[test]
-    fn n9_the_last_sign_is_how_the_run_stands() {
+    fn the_last_sign_is_how_the_run_stands() {
         let mut running = State::Empty;
         for event in [Event::Accepted(accepted()), Event::Begun(Box::new(begun()))] {
             step(&mut running, event);

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn n9_what_became_of_a_question_in_words() {
+    fn what_became_of_a_question_in_words() {
         let answered = |decision| Resolution::Answered { by: UserId(1), decision };
         let table = [
             (answered(Some(Decision::Approve)), "Ada"),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn n9_a_closed_question_offers_nothing() {
+    fn a_closed_question_offers_nothing() {
         let question = "May I do this?\npay {\"to\": \"Ben\"}\nTo say why not: deny: REASON\n1. approve\n2. deny";
         insta::assert_snapshot!(closed(question, &choices(&["approve", "deny"]), "— yes, by Ada"), @r#"
         May I do this?

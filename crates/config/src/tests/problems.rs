@@ -51,7 +51,7 @@ parameters = { room = "which" }
 }
 
 #[test]
-fn n10_a_short_secret_of_a_webhook_is_refused() {
+fn a_short_secret_of_a_webhook_is_refused() {
     let telegram = "[telegram]\nbot_token = '1:a'\nallowed_user_ids = [7]\nowner_user_ids = [7]\n";
     let hook = "[server]\nlisten = '127.0.0.1:8787'\n[webhooks.door]\nsecret = 'hunter2'\nprompt = 'x'";
     insta::assert_snapshot!(told(&format!("{telegram}{hook}")), @r#"

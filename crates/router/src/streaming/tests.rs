@@ -231,7 +231,7 @@ async fn pass(millis: u64) {
 const LONG: &str = "A sentence that is long enough to be worth a draft.";
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_short_answer_comes_whole() {
+async fn a_short_answer_comes_whole() {
     let mut bench = Bench::new().await;
     bench.write("Half past");
     pass(5_000).await;
@@ -247,7 +247,7 @@ async fn n9_a_short_answer_comes_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_long_answer_grows_in_one_message_and_ends_exact() {
+async fn a_long_answer_grows_in_one_message_and_ends_exact() {
     let mut bench = Bench::new().await;
     let mut text = String::new();
     for word in 0..100 {
@@ -266,7 +266,7 @@ async fn n9_a_long_answer_grows_in_one_message_and_ends_exact() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_where_streaming_is_off_replies_come_whole() {
+async fn where_streaming_is_off_replies_come_whole() {
     let off = BTreeSet::from([ChannelKind::Telegram]);
     for stream in [StreamSettings { on: false, ..settings() }, StreamSettings { off, ..settings() }] {
         let mut bench = Bench::with(stream).await;
@@ -278,7 +278,7 @@ async fn n9_where_streaming_is_off_replies_come_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_flood_limits_are_waited_for_and_a_refusal_ends_the_drawing() {
+async fn flood_limits_are_waited_for_and_a_refusal_ends_the_drawing() {
     let mut bench = Bench::new().await;
     let later = DeliveryError::Retry { after: Some(Duration::from_secs(20)), why: String::new() };
     bench.desk.answer_drafts(vec![Ok(()), Err(later)]);
@@ -300,7 +300,7 @@ async fn n9_flood_limits_are_waited_for_and_a_refusal_ends_the_drawing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_draft_whose_posting_nobody_knows_of_is_not_posted_again() {
+async fn a_draft_whose_posting_nobody_knows_of_is_not_posted_again() {
     let mut bench = Bench::new().await;
     bench.desk.answer_drafts(vec![Err(DeliveryError::Unknown { why: String::new() })]);
     bench.write(LONG);
@@ -313,7 +313,7 @@ async fn n9_a_draft_whose_posting_nobody_knows_of_is_not_posted_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_what_is_said_meanwhile_stands_above_the_reply() {
+async fn what_is_said_meanwhile_stands_above_the_reply() {
     let mut bench = Bench::new().await;
     bench.write(LONG);
     pass(2_000).await;
@@ -330,7 +330,7 @@ async fn n9_what_is_said_meanwhile_stands_above_the_reply() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_draft_that_became_the_answer_is_nobodys_to_take_back() {
+async fn a_draft_that_became_the_answer_is_nobodys_to_take_back() {
     let mut bench = Bench::new().await;
     bench.write(LONG);
     pass(2_000).await;
@@ -351,7 +351,7 @@ async fn n9_a_draft_that_became_the_answer_is_nobodys_to_take_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_run_that_says_nothing_leaves_nothing() {
+async fn a_run_that_says_nothing_leaves_nothing() {
     let mut bench = Bench::new().await;
     bench.write(LONG);
     pass(2_000).await;
@@ -360,7 +360,7 @@ async fn n9_a_run_that_says_nothing_leaves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_what_a_crash_left_is_found_at_the_start() {
+async fn what_a_crash_left_is_found_at_the_start() {
     let mut bench = Bench::new().await;
     bench.write(LONG);
     pass(2_000).await;
@@ -377,7 +377,7 @@ async fn n9_what_a_crash_left_is_found_at_the_start() {
 
 /// However the words come, and whatever the platform says of drafts: the chat shows at last what it would show without them.
 #[tokio::test(start_paused = true)]
-async fn n9_the_final_form_is_the_same_however_it_came() {
+async fn the_final_form_is_the_same_however_it_came() {
     const PARTS: &[&str] = &[
         "# A heading\n\n",
         "Some **bold** words and `code`, ",

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn n5_what_nobody_watches_is_forgotten() {
+    fn what_nobody_watches_is_forgotten() {
         let page = Arc::new(Page::new(Arc::new(SystemClock)));
         let (one, other) = (page.watch("k"), page.watch("k"));
         drop(one);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn n5_a_reply_that_is_too_long_stays_as_far_as_it_was_seen() {
+    fn a_reply_that_is_too_long_stays_as_far_as_it_was_seen() {
         let page = Arc::new(Page::new(Arc::new(SystemClock)));
         let mut watch = page.watch("k");
         let place = Destination { conversation: conversation("k"), reply_to: None };

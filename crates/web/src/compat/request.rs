@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn n5_what_changes_the_answer_is_refused_and_the_rest_is_not_looked_at() {
+    fn what_changes_the_answer_is_refused_and_the_rest_is_not_looked_at() {
         let with = |name: &str, value: Value| {
             let mut body = json!({ "model": "hob", "messages": [{ "role": "user", "content": "Hi" }] });
             body[name] = value;
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn n5_a_history_that_is_sent_again_is_the_same_conversation() {
+    fn a_history_that_is_sent_again_is_the_same_conversation() {
         let begun = asked(&json!({ "model": "hob", "messages": [
             { "role": "system", "content": "It is five." }, { "role": "user", "content": "Hi" },
         ] }));
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn n5_pictures_come_along() {
+    fn pictures_come_along() {
         let parts = json!([
             { "type": "text", "text": "What" },
             { "type": "image_url", "image_url": { "url": "data:image/png;base64,aGVsbG8=" } },

@@ -87,7 +87,7 @@ mod tests {
     use Step::{Grow, Reply, Say};
 
     #[test]
-    fn n5_each_word_is_told_once() {
+    fn each_word_is_told_once() {
         let table: [(&[Step], &str); 11] = [
             (&[Reply(1, "Five.")], "Five."),
             (&[Grow("Fi"), Grow("Five"), Reply(1, "Five.")], "Five."),

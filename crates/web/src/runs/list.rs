@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n5_states_and_outcomes_narrow_each_other_down() {
+    fn states_and_outcomes_narrow_each_other_down() {
         let states = |state: Option<&str>, outcome: Option<&str>| {
             let (state, outcome) = (state.map(str::to_owned), outcome.map(str::to_owned));
             Filter { state, outcome, ..Filter::default() }.states().map_err(|refused| refused.to_string())

@@ -361,7 +361,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n5_a_text_is_cut_between_characters_and_says_how_long_it_is() {
+    fn a_text_is_cut_between_characters_and_says_how_long_it_is() {
         let table = [("äöü", 3, "äöü", 6, false), ("äöüß", 3, "äöü", 8, true), ("", 3, "", 0, false)];
         for (text, chars_max, shown, bytes, cut) in table {
             assert_eq!(Piece::of(text, chars_max), Piece { text: shown.to_owned(), bytes, cut });
