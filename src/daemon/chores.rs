@@ -35,9 +35,8 @@ const RESULTS_EVERY: Duration = Duration::from_secs(3600);
 /// How often old memories are let go.
 const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3600);
 
-/// What nobody waits for begins so long after the start, one thing after the other: the first messages come before it, and one
-/// connection is enough to read for all of it.
-const SOON: Duration = Duration::from_millis(500);
+/// The sandbox is tried so long after the start: the first messages come before it.
+const TRIED_AFTER: Duration = Duration::from_millis(500);
 
 /// What is looked after.
 pub(super) struct Household<'a> {
@@ -82,21 +81,11 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
     });
 }
 
-/// Begins what nobody waits for, in its turn.
-fn keep_soon(switches: &Switches, (name, turn): (&'static str, u32), task: impl Future<Output = ()> + Send + 'static) {
-    let stop = switches.drain.clone();
-    switches.keep(name, async move {
-        if !slept(SOON * turn, &stop).await {
-            task.await;
-        }
-    });
-}
-
 /// Has the sandbox tried, unless a command came before.
 pub(super) fn try_sandbox(switches: &Switches, trial: SandboxTrial) {
-    let stop = switches.cut.clone();
-    keep_soon(switches, ("sandbox", 1), async move {
-        if stop.run_until_cancelled(trial.result()).await.is_none() {
+    let stop = switches.drain.clone();
+    switches.keep("sandbox", async move {
+        if !slept(TRIED_AFTER, &stop).await && stop.run_until_cancelled(trial.result()).await.is_none() {
             tracing::debug!("the sandbox was not tried to the end");
         }
     });
@@ -130,7 +119,7 @@ fn sweep_files(switches: &Switches, (store, contents): (&Store, &Contents), blue
     let keep = SignedDuration::from_hours(24 * i64::from(blueprint.config.workspace.keep_files_days));
     let (store, contents, clock) = (store.clone(), contents.clone(), Arc::clone(&blueprint.clock));
     let stop = switches.drain.clone();
-    keep_soon(switches, ("files", 3), async move {
+    switches.keep("files", async move {
         loop {
             match let_files_go(&store, &contents, (clock.now(), keep)).await {
                 Ok(0) => {}
@@ -148,7 +137,7 @@ fn sweep_files(switches: &Switches, (store, contents): (&Store, &Contents), blue
 fn sweep_drafts(switches: &Switches, (store, drafts): (&Store, &Drafts), blueprint: &Blueprint) {
     let (store, drafts, clock) = (store.clone(), drafts.clone(), Arc::clone(&blueprint.clock));
     let stop = switches.drain.clone();
-    keep_soon(switches, ("drafts", 4), async move {
+    switches.keep("drafts", async move {
         loop {
             // A run that begins after this look is not over either: only runs that have a draft by then are asked for.
             sweep_once(&store, &drafts, clock.now()).await;
@@ -208,7 +197,7 @@ async fn sweep_old_talk(tx: &mut Tx, now: Timestamp) -> Result<u64, StoreError> 
 /// Lets old talk go, at the start and every hour.
 fn sweep_talk(switches: &Switches, store: &Store, blueprint: &Blueprint) {
     let (store, clock, stop) = (store.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
-    keep_soon(switches, ("talk", 5), async move {
+    switches.keep("talk", async move {
         loop {
             let now = clock.now();
             if let Err(error) = store.write(async move |tx| sweep_old_talk(tx, now).await).await {
@@ -253,7 +242,7 @@ async fn sweep_forgotten(results: &Results, store: &Store) {
 fn let_go(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
     let Some(retention) = retention(&blueprint.config.memory) else { return };
     let (memory, clock, stop) = (memory.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
-    keep_soon(switches, ("letting go", 6), async move {
+    switches.keep("letting go", async move {
         loop {
             if let Err(error) = retention::let_go(&memory, &retention, clock.now(), &stop).await {
                 tracing::warn!(%error, "old memories could not be looked through; that is tried again tomorrow");

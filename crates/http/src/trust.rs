@@ -170,7 +170,6 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use rustls::CertificateError;
     use rustls::pki_types::pem::PemObject as _;
     use tempfile::NamedTempFile;
 
@@ -210,8 +209,8 @@ mod tests {
         let empty = Verifier { source: Source::Folders, ..verifier(Path::new("")) };
         let of_this_machine = shown(&empty).unwrap_err();
         // A machine may have no certificates at all.
-        let (unknown, none) =
-            (Error::InvalidCertificate(CertificateError::UnknownIssuer), Error::General(NONE.to_owned()));
-        assert!(of_this_machine == unknown || of_this_machine == none, "{of_this_machine}");
+        let is_so = matches!(of_this_machine, Error::InvalidCertificate(_))
+            || of_this_machine == Error::General(NONE.to_owned());
+        assert!(is_so, "{of_this_machine}");
     }
 }
