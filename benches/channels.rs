@@ -47,6 +47,8 @@ use hob_store::{Pace, Store};
 use hob_tools::Toolbox;
 use hob_tools::mcp::Servers;
 use hob_tools::registry::Registry;
+use hob_tools::sandbox::Sandbox;
+use hob_tools::sandbox::trial::Confinement;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sqlx::Connection;
@@ -201,7 +203,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         drafts: ports.toolbox.drafts.clone(),
         servers: Servers::default(),
         rng: Arc::new(SystemRng),
-        confined: String::new(),
+        confined: Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() },
         conditions: Conditions::default(),
         config: hob_core::domain::config_standing::ConfigStanding::default(),
         upkeep: hob_core::domain::upkeep::LastRound::default(),

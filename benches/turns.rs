@@ -1,7 +1,8 @@
-//! What a turn costs a process: the table of docs/performance.md, of this build or of two side by side.
+//! What a turn costs a process: the table of docs/performance.md, of one build or of two side by side.
 //!
-//! `cargo bench --bench turns [-- floor|start|plain|facts|lived-in|grown|crowd|everywhere] [--against PATH]`; what is counted
-//! exactly (statements, commits, bytes in the log) is in tests/costs.
+//! `cargo bench --bench turns [-- floor start plain facts lived-in grown crowd everywhere] [--binary PATH] [--against PATH]`. What
+//! is measured is another process, so that its fakes need not be optimised: `cargo test --bench turns -- --binary PATH` builds them
+//! as the tests do, and measures that binary. What is counted exactly (statements, commits, bytes in the log) is in tests/costs.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
 #[path = "../tests/support/mod.rs"]
@@ -14,12 +15,15 @@ mod household;
 #[expect(dead_code, reason = "the mail servers' tests use more of them")]
 mod servers;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use hob_store::Store;
-use household::{Household, OWNER, people};
+use household::{Household, NEIGHBOUR, OWNER, people};
+use jiff::{SignedDuration, Timestamp};
 use servers::Servers;
 use sqlx::{Connection, Executor};
 use support::fake_discord::FakeDiscord;
@@ -34,6 +38,11 @@ const TURNS: usize = 200;
 /// Messages of the grown chat.
 const MESSAGES: usize = 10_000;
 const MEMORIES: usize = 100_000;
+/// A minute apart.
+const MEMORIES_EVERY: SignedDuration = SignedDuration::from_mins(1);
+/// A skill of the household's own.
+const SKILL: &str =
+    "---\nname: hens\ndescription: Keeps the book of the hens' eggs.\n---\n\nWrite down who has laid, and when.\n";
 /// Turns of each of the hundred people.
 const TURNS_EACH: usize = 30;
 /// So long a process is left alone until it is idle.
@@ -127,10 +136,13 @@ async fn facts(build: &Build) -> Measured {
 
 /// Facts, skills, an embedding, a schedule, and two people.
 async fn lived_in(build: &Build) -> Measured {
+    assert!(Command::new("scripts/embedding-model").status().unwrap().success(), "there is no model");
     let model = std::env::current_dir().unwrap().join("target/embedding-model");
-    assert!(model.join("model.safetensors").is_file(), "scripts/embedding-model puts it there");
     let more = format!("[memory.embedding]\npath = \"{}\"\n", model.display());
     let household = build.household("lived-in", &more).await;
+    std::fs::create_dir_all(household.path("data/skills/hens")).unwrap();
+    std::fs::write(household.path("data/skills/hens/SKILL.md"), SKILL).unwrap();
+    household.telegram.person(NEIGHBOUR);
     let (process, _) = household.start().await;
     household.model.reply(remembered(80));
     household.say(OWNER, "Remember what stands on the shelves.").await;
@@ -138,9 +150,11 @@ async fn lived_in(build: &Build) -> Measured {
     household.model.reply(Reply::call("schedule", yearly));
     household.say(OWNER, "Remind me of the plants.").await;
     for at in 0..50 {
-        household.say(1_000, &format!("The train number {at} leaves at noon.")).await;
+        household.say(NEIGHBOUR, &format!("The train number {at} leaves at noon.")).await;
         household.say(OWNER, &format!("The hen number {at} has laid an egg.")).await;
     }
+    // Vectors are made of what was said.
+    tokio::time::sleep(SETTLE).await;
     let names = ["lived in, ms", "lived in, CPU ms", "lived in, switches", "lived in, KB"];
     let mut measured = measured_turns(&household, &process, names).await;
     measured.push(("lived in, private memory, MB", process.private_mb()));
@@ -153,8 +167,9 @@ async fn grown(build: &Build) -> Measured {
     let (process, _) = household.start().await;
     household.turns(MESSAGES / 2).await;
     drop(process);
-    let mut lines = String::new();
+    let (mut lines, mut said_at) = (String::new(), Timestamp::UNIX_EPOCH);
     for at in 0..MEMORIES {
+        said_at += MEMORIES_EVERY;
         let line = serde_json::json!({
             "kind": "memory",
             "scope": {"person": {"name": "Owner", "identities": [format!("telegram:{OWNER}")]}},
@@ -163,7 +178,7 @@ async fn grown(build: &Build) -> Measured {
             "text": format!("hi from shelf {at}"),
             "origin": "import",
             "importance": 0.3,
-            "at": "2026-01-01T00:00:00Z",
+            "at": said_at,
         });
         writeln!(lines, "{line}").unwrap();
     }
@@ -263,7 +278,7 @@ fn table(all: &[Measured]) {
 /// Measures all builds in turns, and tells of it.
 macro_rules! measure {
     ($wanted:expr, $builds:expr, $($name:literal => $scenario:ident),+ $(,)?) => {$(
-        if $wanted.as_deref().is_none_or(|wanted| wanted == $name) {
+        if $wanted.is_empty() || $wanted.contains($name) {
             let mut all = Vec::new();
             for build in $builds {
                 all.push($scenario(build).await);
@@ -273,26 +288,43 @@ macro_rules! measure {
     )+};
 }
 
-/// What is named on the command line: the scenario, and the other binary.
-fn arguments() -> (Option<String>, Option<PathBuf>) {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let against = arguments.iter().position(|argument| argument == "--against");
-    let other = against.and_then(|at| arguments.get(at + 1)).map(|path| std::fs::canonicalize(path).unwrap());
-    let wanted =
-        arguments.iter().enumerate().find(|(at, _)| against.is_none_or(|named| *at != named && *at != named + 1));
-    (wanted.map(|(_, name)| name.clone()), other)
+/// What is named on the command line.
+struct Arguments {
+    /// The scenarios; none: all.
+    wanted: BTreeSet<String>,
+    /// What is measured, and what beside it.
+    binaries: Vec<PathBuf>,
+}
+
+impl Arguments {
+    fn of_process() -> Self {
+        let (mut wanted, mut binary, mut against) = (BTreeSet::new(), None, None);
+        let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+        while let Some(argument) = arguments.next() {
+            let mut path = || std::fs::canonicalize(arguments.next().unwrap()).unwrap();
+            match argument.as_str() {
+                "--binary" => binary = Some(path()),
+                "--against" => against = Some(path()),
+                _ => drop(wanted.insert(argument)),
+            }
+        }
+        let binary = binary.unwrap_or_else(|| env!("CARGO_BIN_EXE_hob").into());
+        Self { wanted, binaries: std::iter::once(binary).chain(against).collect() }
+    }
 }
 
 fn main() {
-    let (wanted, other) = arguments();
+    let Arguments { wanted, binaries } = Arguments::of_process();
     // On the disk the daemon would use, not in a memory file system.
     let folder = tempfile::tempdir_in(std::env::current_dir().unwrap().join("target")).unwrap();
-    let binaries = [Some(PathBuf::from(env!("CARGO_BIN_EXE_hob"))), other].into_iter().flatten();
-    let builds: Vec<Build> =
-        binaries.enumerate().map(|(at, binary)| Build { binary, folder: folder.path().join(at.to_string()) }).collect();
+    let builds: Vec<Build> = binaries
+        .into_iter()
+        .enumerate()
+        .map(|(at, binary)| Build { binary, folder: folder.path().join(at.to_string()) })
+        .collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        if wanted.as_deref().is_none_or(|wanted| wanted == "floor") {
+        if wanted.is_empty() || wanted.contains("floor") {
             floor(folder.path()).await;
         }
         measure!(wanted, &builds,

@@ -11,6 +11,8 @@ use crate::support::fake_telegram::FakeTelegram;
 
 /// The owner's id at Telegram.
 pub(crate) const OWNER: i64 = 7;
+/// Somebody else who is let in.
+pub(crate) const NEIGHBOUR: i64 = 1_000;
 /// What a person writes.
 const WORDS: &str = "hi";
 
@@ -163,5 +165,5 @@ impl Household {
 
 /// A hundred people who are let in.
 pub(crate) fn people() -> impl Iterator<Item = i64> {
-    1_000..1_100
+    NEIGHBOUR..NEIGHBOUR + 100
 }

@@ -41,6 +41,8 @@ use hob_store::{Pace, Store};
 use hob_tools::Toolbox;
 use hob_tools::mcp::Servers;
 use hob_tools::registry::Registry;
+use hob_tools::sandbox::Sandbox;
+use hob_tools::sandbox::trial::Confinement;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::sync::{Notify, oneshot};
@@ -196,7 +198,8 @@ impl World {
         let (serves, drain) = ([ChannelKind::Terminal].into(), stop.clone());
         let settings = LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, rest };
         let lanes = Lanes::new(ports, settings);
-        let (servers, rng, confined) = (Servers::default(), Arc::new(SystemRng), String::new());
+        let (servers, rng) = (Servers::default(), Arc::new(SystemRng));
+        let confined = Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() };
         let (personas, started) = (Arc::default(), clock.now());
         let house = House {
             models,

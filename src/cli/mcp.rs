@@ -94,7 +94,7 @@ async fn look(server: &Settings, base: &Base) -> anyhow::Result<Seen> {
     let around = (data_dir, base.loaded.path.as_deref(), &base.environment);
     let sandbox = Box::pin(toolset::terminal::look(&config.terminal, &workspace, around)).await;
     let place = Place {
-        walls: toolset::own::grounds(&config.terminal, &sandbox, data_dir),
+        walls: toolset::own::grounds(&config.terminal, &sandbox.into(), data_dir),
         data_dir: base.data_dir.clone(),
         leftovers: Leftovers::of(&base.data_dir),
         clock: Arc::new(SystemClock),

@@ -49,7 +49,7 @@ use hob_tools::Toolbox;
 use hob_tools::changes::Drafts;
 use hob_tools::mcp::Servers;
 use hob_tools::mcp::classes::Classes;
-use hob_tools::sandbox::Sandbox;
+use hob_tools::sandbox::trial::SandboxTrial;
 use hob_tools::shed::Tools;
 use hob_web::chat::channel::Page;
 
@@ -67,7 +67,7 @@ pub(super) struct Roots {
     pub(super) nearby: Arc<Nearby>,
     pub(super) skills: Arc<Library>,
     /// What programs can be kept from here.
-    pub(super) sandbox: Sandbox,
+    pub(super) sandbox: SandboxTrial,
     /// Rung when a schedule has changed.
     pub(super) alarm: Arc<Notify>,
     pub(super) delivery: Delivery,
@@ -93,7 +93,7 @@ impl Roots {
         blueprint: &Blueprint,
         (store, contents, owner): (Store, Contents, String),
         (delivery, page, windows): (Delivery, Option<Arc<Page>>, Option<Arc<Windows>>),
-        sandbox: Sandbox,
+        sandbox: SandboxTrial,
     ) -> Self {
         let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
         let nearby = Arc::default();
@@ -217,7 +217,7 @@ impl Made {
             memory: ports.memory.clone(),
             servers: servers.clone(),
             rng: Arc::clone(&ports.rng),
-            confined: confined(&roots.sandbox, &self.config),
+            confined: toolset::own::confinement(&roots.sandbox, &self.config),
             skills: Arc::clone(&ports.skills),
             drafts: roots.drafts.clone(),
             conditions: blueprint.conditions.clone(),
@@ -233,17 +233,6 @@ impl Made {
             transcriber: self.transcriber.clone(),
         }
     }
-}
-
-/// What holds commands here, in words for people.
-fn confined(sandbox: &Sandbox, config: &Config) -> String {
-    let strength = toolset::own::told(sandbox, config);
-    if sandbox.is_whole() && !sandbox.overlays() {
-        return format!(
-            "{strength}; no drafts of the workspace can be made here, so each that does more than look must be approved"
-        );
-    }
-    strength
 }
 
 async fn models(

@@ -17,6 +17,7 @@ use hob_config::heartbeat::HeartbeatConfig;
 use hob_config::problem::Finding;
 use hob_config::schedule::{CatchUp, ScheduleConfig};
 use hob_config::webhooks::{SignedConfig, WebhookConfig};
+use hob_config::zone;
 use hob_core::domain::channel::Adapter;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
@@ -193,7 +194,7 @@ fn declared(blueprint: &Blueprint, owners: &[(String, Conversation)]) -> Result<
 
 /// When, as it is stored; none: it is past.
 fn timing(schedule: &ScheduleConfig, house: &TimeZone, now: Timestamp) -> Result<Option<Timing>, ReadError> {
-    let named = schedule.zone.as_deref().and_then(|zone| TimeZone::get(zone).ok());
+    let named = schedule.zone.as_deref().and_then(|zone| zone::named(zone).ok());
     let zone = named.unwrap_or_else(|| house.iana_name().map_or(TimeZone::UTC, |_named| house.clone()));
     let rule = match read(&schedule.when, &zone, now) {
         Ok(rule) => rule,

@@ -28,11 +28,15 @@ use hob_store::{Store, Tx, open_runs, overheard, pairings};
 use hob_tools::changes::Drafts;
 use hob_tools::changes::sweep::Swept;
 use hob_tools::results::Results;
+use hob_tools::sandbox::trial::SandboxTrial;
 
 /// How often results of tools are deleted that are old, or forgotten.
 const RESULTS_EVERY: Duration = Duration::from_secs(3600);
 /// How often old memories are let go.
 const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// The sandbox is tried so long after the start: the first messages come before it.
+const TRIED_AFTER: Duration = Duration::from_millis(500);
 
 /// What is looked after.
 pub(super) struct Household<'a> {
@@ -77,6 +81,16 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
     });
 }
 
+/// Has the sandbox tried, unless a command came before.
+pub(super) fn try_sandbox(switches: &Switches, trial: SandboxTrial) {
+    let stop = switches.drain.clone();
+    switches.keep("sandbox", async move {
+        if !slept(TRIED_AFTER, &stop).await && stop.run_until_cancelled(trial.result()).await.is_none() {
+            tracing::debug!("the sandbox was not tried to the end");
+        }
+    });
+}
+
 /// What is old goes, and what is left of what was forgotten.
 pub(super) fn tidy(
     switches: &Switches,
@@ -93,7 +107,11 @@ pub(super) fn tidy(
 /// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
 fn sweep(switches: &Switches, store: &Store, blueprint: &Blueprint) {
     let (results, store) = (Results::of(&blueprint.data_dir), store.clone());
-    switches.keep("results", sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
+    keep_soon(
+        switches,
+        ("results", 2),
+        sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()),
+    );
 }
 
 /// Lets old files go, and deletes what no record refers to: at the start and every hour.

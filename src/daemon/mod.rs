@@ -76,7 +76,7 @@ use hob_store::error::StoreError;
 use hob_store::lock::DataLock;
 use hob_store::{Pace, Store, Tx, recordings, runs};
 use hob_tools::leftovers::Leftovers;
-use hob_tools::sandbox::{Sandbox, private};
+use hob_tools::sandbox::private;
 
 /// The whole stop may take so much longer than the runs are given.
 const STOP_MARGIN: Duration = Duration::from_secs(5);
@@ -127,11 +127,10 @@ pub struct Daemon {
     _lock: Arc<DataLock>,
 }
 
-/// A data directory that this process has for its own, the database in it, of this Hob's schema, and what programs can be kept from.
+/// A data directory that this process has for its own, and the database in it, of this Hob's schema.
 pub struct Opened {
     store: Store,
     lock: DataLock,
-    sandbox: Sandbox,
 }
 
 impl Opened {
@@ -149,10 +148,7 @@ impl Opened {
         // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
         Leftovers::of(data_dir).kill().await;
         let database = data_dir.join(DATABASE);
-        // The trial is other processes' work, which need not wait for the disk.
-        let (store, sandbox) =
-            tokio::join!(Store::open(&database, Pace::Threaded), toolset::terminal::tried(blueprint));
-        Ok(Self { store: store?, lock, sandbox })
+        Ok(Self { store: Store::open(&database, Pace::Threaded).await?, lock })
     }
 }
 
@@ -171,9 +167,9 @@ impl Daemon {
     /// # Errors
     /// When the database cannot be used, or what the config names cannot be built.
     pub async fn begin(blueprint: Blueprint, opened: Opened) -> Result<Self, StartError> {
-        let Opened { lock, store, sandbox } = opened;
+        let Opened { lock, store } = opened;
         let (lock, switches) = (Arc::new(lock), Switches::new());
-        let begun = Box::pin(Self::build(&blueprint, (&store, &lock, sandbox), &switches)).await;
+        let begun = Box::pin(Self::build(&blueprint, (&store, &lock), &switches)).await;
         if begun.is_err() {
             switches.end(&store).await;
         }
@@ -183,7 +179,7 @@ impl Daemon {
     /// Starts what is built from the config, with the database that is this process's.
     async fn build(
         blueprint: &Blueprint,
-        (store, lock, sandbox): (&Store, &Arc<DataLock>, Sandbox),
+        (store, lock): (&Store, &Arc<DataLock>),
         switches: &Switches,
     ) -> Result<Self, StartError> {
         let owner = blueprint.rng.id();
@@ -203,7 +199,9 @@ impl Daemon {
         let serves = serves(&channels);
         let contents = Contents::of(&blueprint.data_dir);
         let delivery = delivery(blueprint, store, (channels, &contents), switches, &rest);
-        let roots = Roots::of(blueprint, (store.clone(), contents, owner), (delivery.clone(), page, windows), sandbox);
+        let sandbox = toolset::terminal::trial(blueprint);
+        let roots =
+            Roots::of(blueprint, (store.clone(), contents, owner), (delivery.clone(), page, windows), sandbox.clone());
         let made = Made::of(blueprint, &roots, None).await?;
         remark::stand(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
         off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
@@ -230,6 +228,7 @@ impl Daemon {
         chores::keep_house(switches, &house);
         lastgood::keep_up(switches, blueprint, (current.clone(), heard));
         Box::pin(reloader.begin(listener)).await?;
+        chores::try_sandbox(switches, sandbox);
         let (store, switches) = (store.clone(), switches.clone());
         Ok(Self { router, store, model, rest, switches, current, _lock: Arc::clone(lock) })
     }

@@ -27,6 +27,7 @@ use hob_config::persona::{ApprovalsMode, PersonaConfig};
 use hob_config::provider::ProviderKind;
 use hob_config::quotas::QuotaConfig;
 use hob_config::transcription::TranscriptionConfig;
+use hob_config::zone;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
@@ -310,8 +311,8 @@ pub(super) fn purse(config: &Config) -> Result<Purse, StartError> {
 /// Where the household lives; the machine's own zone unless the config names one.
 pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, StartError> {
     match name {
-        Some(name) => TimeZone::get(name).map_err(|error| StartError::Config(format!("agent.time_zone: {error}"))),
-        None => Ok(TimeZone::try_system().unwrap_or(TimeZone::UTC)),
+        Some(name) => zone::named(name).map_err(|error| StartError::Config(format!("agent.time_zone: {error}"))),
+        None => Ok(zone::of_machine(&Environment::of_process()).unwrap_or(TimeZone::UTC)),
     }
 }
 

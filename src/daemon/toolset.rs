@@ -48,8 +48,8 @@ use hob_tools::remember_fact::RememberFact;
 use hob_tools::request_more_iterations::RequestMoreIterations;
 use hob_tools::results::Results;
 use hob_tools::run_journal::RunJournal;
-use hob_tools::sandbox::Sandbox;
 use hob_tools::sandbox::own::Grounds as Walls;
+use hob_tools::sandbox::trial::SandboxTrial;
 use hob_tools::schedule::ScheduleTool;
 use hob_tools::skills::manage_skills::ManageSkills;
 use hob_tools::skills::use_skill::UseSkill;
@@ -84,7 +84,7 @@ pub(super) struct Grounds<'a> {
     /// The contents of recorded files.
     pub(super) contents: &'a Contents,
     /// How programs are confined here.
-    pub(super) sandbox: &'a Sandbox,
+    pub(super) sandbox: &'a SandboxTrial,
     /// The drafts of the workspace.
     pub(super) drafts: &'a Drafts,
 }
@@ -212,6 +212,7 @@ mod tests {
     use hob_model::offline::Offline;
     use hob_model::tokens;
     use hob_store::Store;
+    use hob_tools::sandbox::Sandbox;
 
     async fn usual() -> Registry {
         let dir = tempfile::tempdir().unwrap();
@@ -232,7 +233,7 @@ mod tests {
             skills: &skills,
             models: &Catalog::new(offline, Vec::new(), Arc::new(SystemClock)),
             started: Timestamp::UNIX_EPOCH,
-            sandbox: &Sandbox::none("this is a test"),
+            sandbox: &Sandbox::none("this is a test").into(),
             drafts: &Drafts::new(dir.path(), &Workspace::of(dir.path())),
         })
     }
@@ -242,7 +243,11 @@ mod tests {
         // No coding agent is installed in this environment.
         let there =
             hob_core::domain::tools::BUILT_IN.into_iter().filter(|name| *name != "cli_agent").collect::<Vec<_>>();
-        assert_eq!(usual().await.names(), there);
+        let usual = usual().await;
+        assert_eq!(usual.names(), there);
+        let any = serde_json::json!({});
+        let wrong = there.iter().filter_map(|name| usual.misfit(name, &any));
+        assert_eq!(wrong.filter(|words| words.contains("cannot be called")).collect::<Vec<_>>(), [""; 0]);
     }
 
     #[tokio::test]

@@ -115,3 +115,13 @@ async fn a_data_directory_that_is_read_only() {
     let said = said.replace(&house.home.path().display().to_string(), "HOME");
     insta::assert_snapshot!(said, @"hob: HOME/data: this user may not write there; give it to the user Hob runs as or set $HOB_HOME");
 }
+
+/// What the sandbox holds is found out beside the first messages, or when the first command has to know.
+#[tokio::test]
+async fn a_start_waits_for_no_trial_of_the_sandbox() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.hob().until_log("sandbox.").await;
+    let log = house.hob().log();
+    assert!(log.find("hob.ready").unwrap() < log.find("sandbox.").unwrap(), "{log}");
+}

@@ -50,6 +50,8 @@ use hob_tools::mcp::Servers;
 use hob_tools::plan::PlanTool;
 use hob_tools::registry::Registry;
 use hob_tools::request_more_iterations::RequestMoreIterations;
+use hob_tools::sandbox::Sandbox;
+use hob_tools::sandbox::trial::Confinement;
 use hob_tools::shed::Tools;
 use hob_tools::spawn_agent::SpawnAgent;
 use jiff::tz::TimeZone;
@@ -308,7 +310,7 @@ fn house(world: &Arc<World>, ports: &Ports) -> House {
         servers: Servers::default(),
         rng: Arc::clone(world) as _,
         table: Arc::clone(&ports.table),
-        confined: "no commands here".to_owned(),
+        confined: Confinement { trial: Sandbox::none("no commands here").into(), outside: Vec::new() },
         conditions: Conditions::default(),
         config: ConfigStanding::default(),
         upkeep: LastRound::default(),

@@ -49,7 +49,7 @@ async fn c9_a_command_does_not_fill_the_disk() {
         let mut reach = place.confined.reach.clone();
         reach.limits.disk_left_mb = disk_left_mb;
         let room = Room { reach, overlays: Vec::new(), temporary: temporary.path().to_owned() };
-        place.confined.sandbox.vector(&room, &["/bin/bash", "-c", line].map(str::to_owned)).unwrap()
+        place.sandbox.vector(&room, &["/bin/bash", "-c", line].map(str::to_owned)).unwrap()
     };
     let start = |disk_left_mb: u64, line: &str| {
         let vector = vector(disk_left_mb, line);
@@ -114,7 +114,7 @@ async fn e3_a_fork_bomb_is_bounded_and_over() {
 async fn e3_nobody_within_stops_who_ends_them() {
     for way in [Way::Namespaces, Way::Bubblewrap] {
         let place = Place::new(way).await;
-        if !place.confined.sandbox.ends_all() {
+        if !place.sandbox.ends_all() {
             eprintln!("skipped: there is no bubblewrap");
             continue;
         }
@@ -197,7 +197,7 @@ async fn e3_a_killed_hob_leaves_nothing_running() {
         let temporary = place.path("data/scratch-of-test");
         fs::create_dir(&temporary).unwrap();
         let room = Room { reach: place.confined.reach.clone(), overlays: Vec::new(), temporary };
-        let vector = place.confined.sandbox.vector(&room, &["/bin/bash", "-c", &shell].map(str::to_owned)).unwrap();
+        let vector = place.sandbox.vector(&room, &["/bin/bash", "-c", &shell].map(str::to_owned)).unwrap();
         let leftovers = Leftovers::of(&place.path("data"));
         let (mark, whose) = leftovers.mark();
         // A shell plays Hob: it is the one whose end counts.

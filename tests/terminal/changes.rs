@@ -17,8 +17,8 @@ use crate::place::{Place, Way};
 /// A house in whose workspace there is something to change; none, and said so, where the kernel gives no overlay.
 async fn house() -> Option<(Place, Drafts)> {
     let place = Place::new(Way::Namespaces).await;
-    if !place.confined.sandbox.overlays() {
-        eprintln!("skipped: this kernel gives no overlay ({})", place.confined.sandbox.strength());
+    if !place.sandbox.overlays() {
+        eprintln!("skipped: this kernel gives no overlay ({})", place.sandbox.strength());
         return None;
     }
     let root = place.workspace();
@@ -43,7 +43,7 @@ fn run(place: &Place, draft: &DraftDir, script: &str) {
     let room = Room { reach: place.confined.reach.clone(), overlays: draft.overlays(), temporary };
     // With the modes that the workspace was made with.
     let script = format!("umask 022; {script}");
-    let vector = place.confined.sandbox.vector(&room, &["/bin/bash", "-c", &script].map(str::to_owned)).unwrap();
+    let vector = place.sandbox.vector(&room, &["/bin/bash", "-c", &script].map(str::to_owned)).unwrap();
     let mut command = Command::new(&vector[0]);
     command.args(&vector[1..]).current_dir(place.workspace()).stdin(Stdio::piped());
     let mut child = command.spawn().unwrap();

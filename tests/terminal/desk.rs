@@ -31,7 +31,7 @@ struct Drafted {
 impl Drafted {
     async fn new() -> Self {
         let place = Place::new(Way::Namespaces).await;
-        assert!(place.desk.holds(), "no overlay can be had here: {}", place.confined.sandbox.strength());
+        assert!(place.desk.holds().await, "no overlay can be had here: {}", place.sandbox.strength());
         fs::write(place.workspace().join("old.txt"), "old\n").unwrap();
         let workspace = Workspace::of(&place.path("data"));
         let room = Room::new(&workspace, vec![place.path("data")], true).at(place.desk.clone());

@@ -241,7 +241,7 @@ impl Lab {
                 .map(str::to_owned)
                 .to_vec();
         vector.extend_from_slice(lines);
-        let vector = self.place.confined.sandbox.vector(&room, &vector).unwrap();
+        let vector = self.place.sandbox.vector(&room, &vector).unwrap();
         let mut command = Command::new(&vector[0]);
         command.args(&vector[1..]).current_dir(self.place.workspace());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -282,8 +282,8 @@ impl Lab {
 
 async fn lab() -> Option<Lab> {
     let place = Place::new(Way::Namespaces).await;
-    if !place.confined.sandbox.overlays() {
-        eprintln!("skipped: this kernel gives no overlay ({})", place.confined.sandbox.strength());
+    if !place.sandbox.overlays() {
+        eprintln!("skipped: this kernel gives no overlay ({})", place.sandbox.strength());
         return None;
     }
     let root = place.workspace();

@@ -86,7 +86,7 @@ async fn d6_nor_does_one_of_an_ordinary_user() {
     let room = Room { reach: place.confined.reach.clone(), overlays: vec![overlay], temporary };
     let command: Vec<String> =
         std::iter::once(program.display().to_string()).chain(outside.arguments.clone()).collect();
-    let vector = place.confined.sandbox.vector(&room, &command).unwrap();
+    let vector = place.sandbox.vector(&room, &command).unwrap();
     // Where the build has put it, others may have no way to it.
     let hob = place.path("hob");
     fs::copy(&vector[0], &hob).unwrap();

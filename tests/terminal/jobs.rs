@@ -90,10 +90,10 @@ async fn d6_those_in_the_background_are_few_and_ones_own_and_end_with_hob() {
         assert!(matches!(others, Outcome::Error(text) if text.contains("it is gone")));
     }
     assert!(place.alive() >= 8);
-    let Place { terminal, dir, confined, desk } = place;
+    let Place { terminal, dir, sandbox, confined, desk } = place;
     drop(terminal);
     // The next Hob knows nothing of them, and says so.
-    let next = Place { terminal: Place::new(Way::Namespaces).await.terminal, dir, confined, desk };
+    let next = Place { terminal: Place::new(Way::Namespaces).await.terminal, dir, sandbox, confined, desk };
     next.quiet().await;
     let told = next.told(json!({ "action": "check", "id": "12/1.0" })).await;
     assert!(

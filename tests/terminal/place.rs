@@ -52,6 +52,7 @@ pub(crate) const WAYS: [Way; 2] = [Way::Namespaces, Way::LandlockAlone];
 
 pub(crate) struct Place {
     pub(crate) dir: TempDir,
+    pub(crate) sandbox: Sandbox,
     pub(crate) confined: Confined,
     pub(crate) desk: Desk,
     pub(crate) terminal: Terminal,
@@ -80,7 +81,7 @@ impl Place {
         })
         .await;
         assert!(sandbox.is_there(), "{}", sandbox.strength());
-        let confined = Confined::new(sandbox, reach, &data_dir);
+        let confined = Confined::new(sandbox.clone(), reach, &data_dir);
         let drafts = Drafts::new(&data_dir, &workspace);
         let desk = Desk { confined: confined.clone(), drafts };
         let settings = Settings {
@@ -91,7 +92,7 @@ impl Place {
             trusted_output: false,
             data_dir,
         };
-        Self { dir, confined, desk, terminal: Terminal::new(settings) }
+        Self { dir, sandbox, confined, desk, terminal: Terminal::new(settings) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -13,11 +13,11 @@ use hob_config::environment::Environment;
 #[tokio::test]
 async fn d6_this_machine_confines_commands() {
     let place = Place::new(Way::Namespaces).await;
-    let strength = place.confined.sandbox.strength().clone();
+    let strength = place.sandbox.strength().clone();
     assert_eq!(strength, Strength::Full { namespaces: Some(Namespaces::Own) }, "{strength}");
     // Landlock alone does not hold everything, and Hob says so.
     let place = Place::new(Way::LandlockAlone).await;
-    let strength = place.confined.sandbox.strength().clone();
+    let strength = place.sandbox.strength().clone();
     let Strength::Partial { missing, namespaces: None } = strength else { panic!("{strength}") };
     assert_eq!(missing[0], "a command could change the mode of what lies outside");
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
-use crate::shape;
+use crate::{shape, zone};
 
 /// What happens to a message that arrives while a run is active.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -114,7 +114,7 @@ impl AgentConfig {
             found.push(Finding::new("soft_limit_secs", why, fix).with("hard_limit_secs"));
         }
         if let Some(name) = &self.time_zone
-            && jiff::tz::TimeZone::get(name).is_err()
+            && zone::named(name).is_err()
         {
             let why = "is not a time zone this machine knows, expected an IANA name";
             found.push(Finding::new("time_zone", why, "for example `time_zone = \"Europe/Berlin\"`"));

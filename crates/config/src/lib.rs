@@ -74,6 +74,7 @@ pub mod web;
 pub mod webhooks;
 pub mod workspace;
 pub mod writer;
+pub mod zone;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -81,7 +81,7 @@ impl Loaded {
     /// What was found in the config beyond its own checks, as problems of its file; none: nothing was.
     #[must_use]
     pub fn problems(&self, findings: Vec<Finding>) -> Option<Problems> {
-        let file = self.path.as_deref()?;
+        let file = self.path.as_deref().filter(|_| !findings.is_empty())?;
         let mut table = document::parse(file, self.source.expose()).ok()?;
         renamed::apply(&mut table, &RENAMED);
         let root = shape::of::<Config>();
@@ -241,7 +241,8 @@ pub(super) fn understand(
         Err(problems) => return Problems::of(problems).map_or_else(|| Ok((Loaded::none(), false)), Err),
     };
     let (notes, both) = renamed::apply(&mut table, all_renamed);
-    let (root, schema) = (shape::of::<Config>(), secrets::schema());
+    let schema = secrets::schema();
+    let root = shape::fields(&schema);
     let expansion = expand::document(&mut table, &schema, &Sources::of(file, env));
     let mut switched = Switched::default();
     let (failures, places) = switched.sort(expansion.failures);

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{place, shape, values, zone};
 
 /// What becomes of several times that were missed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,7 +66,7 @@ pub(super) fn validate(schedules: &[ScheduleConfig]) -> Vec<Finding> {
         } else if !names.insert(schedule.name.as_str()) {
             found.push(Finding::new(at("name"), "is the name of another schedule, expected its own", "rename it"));
         }
-        if schedule.zone.as_deref().is_some_and(|zone| jiff::tz::TimeZone::get(zone).is_err()) {
+        if schedule.zone.as_deref().is_some_and(|zone| zone::named(zone).is_err()) {
             found.push(Finding::new(at("zone"), "is not an IANA time zone", "for example `Europe/Berlin`"));
         }
     }

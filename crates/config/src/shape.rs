@@ -63,7 +63,8 @@ pub(super) fn of<T: JsonSchema>() -> Vec<Field> {
     fields(settings.into_generator().into_root_schema_for::<T>().as_value())
 }
 
-fn fields(section: &Json) -> Vec<Field> {
+/// Those of the section of this schema.
+pub(super) fn fields(section: &Json) -> Vec<Field> {
     let names = |key: &str| section[key].as_array().into_iter().flatten().filter_map(Json::as_str);
     let field = |name: &str| {
         let schema = &section["properties"][name];

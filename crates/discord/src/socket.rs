@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::call::describe;
 use crate::wire::Frame;
-use hob_http::builder;
+use hob_http::http1_builder;
 
 /// The version of the gateway that Hob speaks.
 const VERSION: &str = "10";
@@ -47,7 +47,7 @@ async fn connect(address: &str, within: Duration) -> Result<Socket, String> {
     let address = secure.or(plain).ok_or_else(|| "the gateway's address is no WebSocket's".to_owned())?;
     let mut url = url::Url::parse(&address).map_err(|error| format!("the gateway's address: {error}"))?;
     url.query_pairs_mut().append_pair("v", VERSION).append_pair("encoding", "json");
-    let client = builder(within).http1_only().build().map_err(|error| describe(error.without_url()))?;
+    let client = http1_builder(within).build().map_err(|error| describe(error.without_url()))?;
     let key = generate_key();
     let request = client
         .get(url)

@@ -1,9 +1,10 @@
-//! The HTTP client that every part of Hob uses, and what a fetched page says as text ([`page`]).
+//! The HTTP client that every part of Hob uses, what TLS believes ([`trust`]), and what a fetched page says as text ([`page`]).
 //!
 //! Never: retries, a total deadline (a stream may last), or following a redirect with a key in the header.
 //! Start at [`client`].
 
 pub mod page;
+pub mod trust;
 
 use std::time::Duration;
 
@@ -25,16 +26,30 @@ pub fn direct_client(connect_timeout: Duration) -> Result<reqwest::Client, HttpE
 }
 
 /// What both begin with: for clients that go elsewhere than to models.
+pub fn builder(connect_timeout: Duration) -> reqwest::ClientBuilder {
+    speaking(connect_timeout, &[b"h2", b"http/1.1"])
+}
+
+/// The same, for a client that speaks HTTP/1.1 alone.
+pub fn http1_builder(connect_timeout: Duration) -> reqwest::ClientBuilder {
+    speaking(connect_timeout, &[b"http/1.1"]).http1_only()
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the place for it: no redirection, and a deadline for the connection"
 )]
-pub fn builder(connect_timeout: Duration) -> reqwest::ClientBuilder {
+fn speaking(connect_timeout: Duration, protocols: &[&[u8]]) -> reqwest::ClientBuilder {
     install_crypto();
-    reqwest::Client::builder()
+    let builder = reqwest::Client::builder()
         .connect_timeout(connect_timeout)
         .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("hob/", env!("CARGO_PKG_VERSION")))
+        .user_agent(concat!("hob/", env!("CARGO_PKG_VERSION")));
+    match trust::speaking(protocols) {
+        Some(tls) => builder.tls_backend_preconfigured(tls),
+        // What is built of this says that there are no certificates.
+        None => builder,
+    }
 }
 
 /// Makes *ring* the process's TLS provider, unless there is one.

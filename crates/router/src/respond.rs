@@ -42,6 +42,7 @@ use hob_store::sessions::Session;
 use hob_store::{Tx, agents, grants, outbox, overheard, runs, sessions, signals, skills, summaries};
 use hob_tools::changes::Drafts;
 use hob_tools::mcp::Servers;
+use hob_tools::sandbox::trial::Confinement;
 use hob_tools::schedule::change::{self, Change, Viewer};
 
 /// What commands can tell about the house.
@@ -62,8 +63,8 @@ pub struct House {
     pub servers: Servers,
     /// Randomness, for ids.
     pub rng: Arc<dyn Rng>,
-    /// How commands are confined on this machine, in words for people.
-    pub confined: String,
+    /// How commands are confined on this machine.
+    pub confined: Confinement,
     /// The skills.
     pub skills: Arc<Library>,
     /// What was changed in the workspace and can be taken back.

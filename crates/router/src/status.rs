@@ -115,7 +115,7 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
         channels: desk.channels.clone(),
         memory: house.memory.nearby.standing().to_string(),
         servers: house.servers.standing(now),
-        confined: house.confined.clone(),
+        confined: house.confined.words(),
         config: config_line(house),
         zone,
         now,

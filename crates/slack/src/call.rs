@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use rustls::crypto::ring;
@@ -20,6 +20,7 @@ use slack_morphism::{SlackApiToken, SlackApiTokenValue, SlackClient};
 use crate::SetupError;
 use crate::settings::Settings;
 use hob_core::domain::secret::Secret;
+use hob_http::trust;
 
 /// How long a connection may take to stand.
 pub(super) const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -69,22 +70,18 @@ impl CallError {
     }
 }
 
-/// What TLS trusts: the machine's own certificates.
+/// What TLS believes, as everywhere in Hob.
 pub(super) fn tls(settings: &Settings) -> Result<Arc<ClientConfig>, SetupError> {
-    let fails = |error: &dyn std::fmt::Display| SetupError(error.to_string());
-    let builder = || {
-        ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions()
-    };
-    let trusting = match builder().map_err(|error| fails(&error))?.with_native_roots() {
-        Ok(trusting) => trusting,
-        Err(error) if settings.api_url.scheme() == "https" => {
-            let why = format!("no certificates on this machine ({error}); install the package ca-certificates");
-            return Err(SetupError(why));
-        }
-        // Where nothing is encrypted, nothing need be trusted.
-        Err(_) => builder().map_err(|error| fails(&error))?.with_root_certificates(RootCertStore::empty()),
-    };
-    Ok(Arc::new(trusting.with_no_client_auth()))
+    if let Some(tls) = trust::tls() {
+        return Ok(tls);
+    }
+    if settings.api_url.scheme() == "https" {
+        return Err(SetupError(trust::NONE.to_owned()));
+    }
+    // Where nothing is encrypted, nothing need be trusted.
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions().map_err(|error| SetupError(error.to_string()))?;
+    Ok(Arc::new(config.with_root_certificates(RootCertStore::empty()).with_no_client_auth()))
 }
 
 /// The Web API, for one token.

@@ -108,8 +108,10 @@ const CHECKPOINT_PAGES: &str = "16000";
 /// through the log: with SQLite's 4,096 three times as many bytes were written. Full-text search takes a tenth longer than
 /// with those, and the file is a seventh larger.
 const PAGE_BYTES: u32 = 1_024;
-/// The page cache of one connection, in KiB (negative: SQLite's own convention).
+/// The page cache of one connection, in KiB (negative: SQLite's own convention). Each commit of another empties it.
 const CACHE_KIB: &str = "-2048";
+/// That of the writer, which nobody empties and which is full after some hundred turns: some times what a turn touches.
+const WRITER_CACHE_KIB: &str = "-512";
 /// Rows that SQLite's thread is ahead of who reads them: a whole list in one go, as threads that wait for each other by turns
 /// cost more than the list.
 const ROWS_AHEAD: usize = 1_024;
@@ -159,6 +161,7 @@ impl Store {
         let options = options(path);
         let open = async {
             let mut writing = options.clone().pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
+            writing = writing.pragma("cache_size", WRITER_CACHE_KIB);
             // A new file gives pages back by and by; one that is there is made so by `upkeep::shape`. To ask for it would be to
             // write to it, and it may be another Hob's.
             if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
@@ -313,6 +316,11 @@ const INDEXES: [&str; 3] = ["memories_fts", "facts_fts", "answers_fts"];
 /// What is deleted is overwritten, in the file and in the full-text indexes, which keep deleted words otherwise.
 async fn forget_for_good(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     for index in INDEXES {
+        let is_so = format!("SELECT EXISTS (SELECT 1 FROM {index}_config WHERE k = 'secure-delete' AND v = 1)");
+        // Once for a file: to say it again would be to write.
+        if sqlx::query_scalar(sqlx::AssertSqlSafe(is_so)).fetch_one(&mut *connection).await? {
+            continue;
+        }
         let secure = format!("INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', 1)");
         sqlx::query(sqlx::AssertSqlSafe(secure)).execute(&mut *connection).await?;
     }

@@ -190,19 +190,28 @@ pub async fn users_by_name(tx: &mut Tx, name: &str) -> Result<Vec<UserId>, Store
     Ok(users)
 }
 
-/// The episode of a memory that says the same, by the same person at the same moment.
-pub async fn same_memory(tx: &mut Tx, memory: &WholeMemory) -> Result<Option<EpisodeId>, StoreError> {
-    let episode = sqlx::query_scalar!(
-        r#"SELECT episode_id AS "episode!: EpisodeId" FROM memories
-           WHERE scope = $1 AND at = $2 AND text = $3 AND speaker = $4 LIMIT 1"#,
-        memory.scope,
-        memory.at,
-        memory.text,
-        memory.speaker
+/// What was said in a scope at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaidThen {
+    /// Its stretch of talk.
+    pub episode: EpisodeId,
+    /// Who said it, as they are called.
+    pub speaker: String,
+    /// The words.
+    pub text: String,
+}
+
+/// All that was said in a scope at this moment.
+pub async fn said_at(tx: &mut Tx, scope: Scope, at: i64) -> Result<Vec<SaidThen>, StoreError> {
+    let said = sqlx::query_as!(
+        SaidThen,
+        r#"SELECT episode_id AS "episode!: EpisodeId", speaker, text FROM memories WHERE scope = $1 AND at = $2"#,
+        scope,
+        at
     )
-    .fetch_optional(&mut *tx)
+    .fetch_all(&mut *tx)
     .await?;
-    Ok(episode)
+    Ok(said)
 }
 
 /// Writes down what `memories::add_to` does not know of.

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
 use tracing::Metadata;
-use tracing_subscriber::filter::{FilterExt as _, filter_fn};
+use tracing_subscriber::filter::{FilterExt as _, LevelFilter, filter_fn};
 use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -148,7 +148,9 @@ fn lines(
 ) -> Result<Vec<Box<dyn Layer<Registry> + Send + Sync>>, TelemetryError> {
     let is_on = matches!(sink, Sink::Journal);
     let tail = tail::layer(filter)?;
-    let (filter, writer) = (EnvFilter::builder().parse(filter)?.and(filter_fn(is_told)), writer(sink)?);
+    // Without the hint nothing is too detailed to be looked at: each statement of the database was written down to be thrown away.
+    let is_told = filter_fn(is_told).with_max_level_hint(LevelFilter::TRACE);
+    let (filter, writer) = (EnvFilter::builder().parse(filter)?.and(is_told), writer(sink)?);
     let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false);
     let lines = match format {
         Format::Text => lines.map_event_format(|inner| Prioritised { inner, is_on }).with_filter(filter).boxed(),
@@ -166,4 +168,19 @@ fn writer(sink: Sink<'_>) -> Result<Veiled<BoxMakeWriter>, TelemetryError> {
             BoxMakeWriter::new(Mutex::new(file))
         }
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_filter_leaves_out_is_not_even_looked_at() {
+        let most = |filter: &str| {
+            let lines = lines(Sink::StandardError, Format::Text, filter).unwrap();
+            Layer::<Registry>::max_level_hint(&lines)
+        };
+        assert_eq!(most("info"), Some(LevelFilter::INFO));
+        assert_eq!(most("info,sqlx::query=debug"), Some(LevelFilter::DEBUG));
+    }
 }

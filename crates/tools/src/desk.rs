@@ -76,9 +76,9 @@ pub enum Again {
 
 impl Desk {
     /// Can what is done here be looked at before it is kept?
-    #[must_use]
-    pub fn holds(&self) -> bool {
-        self.confined.sandbox.is_whole() && self.confined.sandbox.overlays()
+    pub async fn holds(&self) -> bool {
+        let sandbox = self.confined.sandbox.result().await;
+        sandbox.is_whole() && sandbox.overlays()
     }
 
     /// Makes a call's place ready.
@@ -87,7 +87,7 @@ impl Desk {
     /// When there can be no draft, in words for the model: then nothing may be done.
     pub async fn begin(&self, invocation: &Invocation, again: Again) -> Result<Begun, String> {
         let now = invocation.now;
-        if !self.holds() {
+        if !self.holds().await {
             return Ok(Begun::Work(Box::new(Bench { confined: self.confined.clone(), own: None, now })));
         }
         let (drafts, run, place) = (self.drafts.clone(), invocation.run, invocation.draft);
@@ -127,7 +127,7 @@ impl Desk {
     /// # Errors
     /// When it cannot be made, in words for the model.
     pub async fn aside(&self, invocation: &Invocation) -> Result<Option<Aside>, String> {
-        if !self.holds() {
+        if !self.holds().await {
             return Ok(None);
         }
         let place = Invocation { draft: DraftUse::AtOnce, ..invocation.clone() };

@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 
 use crate::leftovers::Leftovers;
+use crate::sandbox::Sandbox;
 use crate::sandbox::confined::{Confined, Scratch};
 use hob_config::environment::Environment;
 use hob_telemetry::tasks;
@@ -43,6 +44,23 @@ pub(super) struct Errand {
     pub(super) confined: Option<Confined>,
 }
 
+/// The same, where it is known what its walls can be.
+pub(super) struct Ready<'a> {
+    errand: &'a Errand,
+    walls: Option<(&'a Confined, &'a Sandbox)>,
+}
+
+impl Errand {
+    /// Waits until it is known what its walls can be.
+    pub(super) async fn ready(&self) -> Ready<'_> {
+        let walls = match &self.confined {
+            Some(confined) => Some((confined, confined.sandbox.result().await)),
+            None => None,
+        };
+        Ready { errand: self, walls }
+    }
+}
+
 /// How it ended.
 pub(super) struct Ended {
     /// Its own word.
@@ -66,7 +84,7 @@ impl Ended {
 /// # Errors
 /// When it could not be started.
 pub(super) async fn run(errand: Errand) -> io::Result<Ended> {
-    let mut started = start(&errand, Outputs::Apart)?;
+    let mut started = start(&errand.ready().await, Outputs::Apart)?;
     let child = &mut started.child;
     let (stdin, stdout, stderr) = (started.stdin.take(), child.stdout.take(), child.stderr.take());
     // Whoever holds the pipe open after the command has ended is not waited for: the group is killed on return.
@@ -113,9 +131,9 @@ pub(super) struct Started {
 ///
 /// # Errors
 /// When it could not be started.
-pub(super) fn start(errand: &Errand, outputs: Outputs) -> io::Result<Started> {
-    let Prepared { mut command, sweep, scratch } = prepare(errand)?;
-    command.stdin(if errand.input.is_some() { Stdio::piped() } else { Stdio::null() });
+pub(super) fn start(ready: &Ready<'_>, outputs: Outputs) -> io::Result<Started> {
+    let Prepared { mut command, sweep, scratch } = prepare(ready)?;
+    command.stdin(if ready.errand.input.is_some() { Stdio::piped() } else { Stdio::null() });
     match outputs {
         Outputs::Apart => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
         Outputs::Together(pipe) => command.stdout(pipe.try_clone()?).stderr(pipe),
@@ -141,10 +159,10 @@ pub(super) struct Prepared {
 ///
 /// # Errors
 /// When there is no program, or no folder for it.
-pub(super) fn prepare(errand: &Errand) -> io::Result<Prepared> {
-    let scratch = errand.confined.as_ref().map(Confined::scratch).transpose()?;
-    let within = errand.confined.as_ref().zip(scratch.as_ref());
-    let wrapped = within.and_then(|(confined, scratch)| confined.vector(scratch, &errand.vector));
+pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<Prepared> {
+    let scratch = walls.map(|(confined, _)| confined.scratch()).transpose()?;
+    let within = walls.zip(scratch.as_ref());
+    let wrapped = within.and_then(|((confined, sandbox), scratch)| confined.vector(sandbox, (scratch, &errand.vector)));
     let walled = wrapped.is_some();
     let vector = wrapped.unwrap_or_else(|| errand.vector.iter().map(OsString::from).collect());
     let Some((program, rest)) = vector.split_first() else {
@@ -152,13 +170,13 @@ pub(super) fn prepare(errand: &Errand) -> io::Result<Prepared> {
     };
     let mut command = Command::new(program);
     command.args(rest).env_clear().envs(clean_environment());
-    let sweep = within.map(|(confined, scratch)| {
+    let sweep = within.map(|((confined, sandbox), scratch)| {
         let this = Leftovers::of_call();
         command.envs([this.mark()]);
-        command.env("PATH", confined.path()).env("TMPDIR", scratch.temporary());
+        command.env("PATH", confined.path(sandbox)).env("TMPDIR", scratch.temporary());
         command.envs(confined.home().map(|home| ("HOME", home)));
         // Where there are namespaces, they end whatever is in them.
-        (!walled || !confined.sandbox.ends_all()).then_some(this)
+        (!walled || !sandbox.ends_all()).then_some(this)
     });
     command.envs(errand.environment.iter().cloned()).kill_on_drop(true);
     if !walled {

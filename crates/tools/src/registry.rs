@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::Validator;
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use crate::use_tool::{Further, UseTool};
 use crate::{Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{CONTROL, ToolFacts, USE_TOOL};
+use hob_core::domain::tools::{BUILT_IN, CONTROL, ToolFacts, USE_TOOL};
 use hob_core::policy::access::Reach;
 use hob_model::provider::ToolSchema;
 
@@ -35,9 +35,21 @@ pub struct Registry {
 #[derive(Clone)]
 struct Known {
     tool: Arc<dyn Tool>,
-    fits: Arc<Validator>,
+    fits: Arc<Fits>,
     /// Whose it is, if it came while Hob ran.
     family: Option<Arc<str>>,
+}
+
+/// Checks arguments by a schema; made when the first are there.
+#[derive(Default)]
+struct Fits(OnceLock<Result<Validator, String>>);
+
+impl Fits {
+    /// What checks them; or why the schema is none.
+    fn by(&self, parameters: &Value) -> Result<&Validator, &str> {
+        let made = || jsonschema::options().build(parameters).map_err(|error| excerpt(&error));
+        self.0.get_or_init(made).as_ref().map_err(String::as_str)
+    }
 }
 
 /// Whether somebody is offered that tool (row C5).
@@ -73,16 +85,15 @@ impl Registry {
 
     fn take(&mut self, tool: Arc<dyn Tool>, family: Option<Arc<str>>) {
         let ToolSchema { name, parameters, .. } = &tool.spec().schema;
-        match jsonschema::options().build(parameters) {
-            Ok(validator) => {
-                let known = Known { tool: Arc::clone(&tool), fits: Arc::new(validator), family };
-                self.tools.insert(name.clone(), known);
-            }
-            Err(error) => {
-                let why = excerpt(&error);
-                tracing::error!(tool = name, why, "tool.quarantined: its arguments' schema is none; it is left out");
-            }
+        let fits = Fits::default();
+        // Those of Hob's own are made of types, and a test holds that they are schemas.
+        if !BUILT_IN.contains(&name.as_str())
+            && let Err(why) = fits.by(parameters)
+        {
+            tracing::error!(tool = name, why, "tool.quarantined: its arguments' schema is none; it is left out");
+            return;
         }
+        self.tools.insert(name.clone(), Known { tool: Arc::clone(&tool), fits: Arc::new(fits), family });
     }
 
     /// What each is, in order.
@@ -139,7 +150,11 @@ impl Registry {
     #[must_use]
     pub fn misfit(&self, name: &str, arguments: &Value) -> Option<String> {
         let known = self.tools.get(name)?;
-        let mut wrong = known.fits.iter_errors(arguments).peekable();
+        let fits = match known.fits.by(&known.tool.spec().schema.parameters) {
+            Ok(fits) => fits,
+            Err(why) => return Some(format!("{name} cannot be called: its arguments' schema is none ({why}).")),
+        };
+        let mut wrong = fits.iter_errors(arguments).peekable();
         wrong.peek()?;
         let line = |error: jsonschema::ValidationError<'_>| {
             let at = error.instance_path().to_string();
@@ -294,6 +309,15 @@ pub(super) mod tests {
             core: true,
             words_of: None,
         }
+    }
+
+    #[test]
+    fn what_checks_the_arguments_of_a_built_in_tool_is_made_for_the_first_of_them() {
+        let registry = Registry::default().with(tool("current_time", json!({ "type": "object" })));
+        let made = || registry.tools["current_time"].fits.0.get().is_some();
+        assert!(!made());
+        assert_eq!(registry.misfit("current_time", &json!({})), None);
+        assert!(made());
     }
 
     #[test]

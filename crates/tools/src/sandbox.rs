@@ -2,7 +2,7 @@
 //!
 //! Landlock holds the file system and TCP, seccomp the system calls, resource limits the rest. Where the kernel lets Hob make
 //! namespaces (or bubblewrap may), a program sees no other processes, and ends with all it started, whatever it did to get away.
-//! What holds is found out at the start, by trying ([`Sandbox::probe`]).
+//! What holds is found out by trying ([`Sandbox::probe`]), once, when it is first asked for ([`trial::SandboxTrial`]).
 //!
 //! Never: fewer walls than were told of; a program whose walls fail is not run.
 //! Start at [`Sandbox::probe`], then [`Sandbox::vector`]; the other side is [`inside`].
@@ -19,6 +19,7 @@ pub mod private;
 pub mod probe;
 pub mod removal;
 pub mod spec;
+pub mod trial;
 mod walls;
 
 use std::ffi::OsString;

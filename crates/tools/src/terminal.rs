@@ -190,9 +190,9 @@ impl Terminal {
     }
 
     /// Whether commands have no network unless their call asks for it.
-    fn has_no_network(&self) -> bool {
+    async fn has_no_network(&self) -> bool {
         let confined = &self.settings.desk.confined;
-        !confined.reach.network && confined.sandbox.is_whole()
+        !confined.reach.network && confined.sandbox.result().await.is_whole()
     }
 
     /// What a command printed is vouched for by nobody, unless the operator does.
@@ -220,7 +220,7 @@ impl Terminal {
         let asked = fields.timeout_secs.map(Duration::from_secs).unwrap_or(self.settings.timeout);
         let limit = asked.clamp(Duration::from_secs(1), Duration::from_secs(TIMEOUT_SECS_MAX));
         let spool = gather(&self.settings.data_dir).map_err(cannot_run)?;
-        let work = Work::start(&errand).map_err(cannot_run)?;
+        let work = Work::start(&errand.ready().await).map_err(cannot_run)?;
         let state = work.until(limit, &spool).await.map_err(cannot_run)?;
         let printed = locked(&spool).since(0).map_err(cannot_run)?.into_text();
         let printed = printed.trim_end();
@@ -228,7 +228,7 @@ impl Terminal {
             (Some(0), true) => Outcome::Exited { text: "Done; it printed nothing.".to_owned(), code: 0 },
             (Some(0), false) => Outcome::Exited { text: printed.to_owned(), code: 0 },
             (Some(code), _) => {
-                let cut_off = !fields.network && self.has_no_network() && misses_network(printed);
+                let cut_off = !fields.network && misses_network(printed) && self.has_no_network().await;
                 let hint = if cut_off { ASK_FOR_NETWORK } else { "" };
                 let text = format!("exit code {code}\n{printed}").trim_end().to_owned();
                 Outcome::Exited { text: format!("{text}\n{hint}").trim_end().to_owned(), code }
@@ -258,7 +258,7 @@ impl Terminal {
             gathered: gather(&self.settings.data_dir).map_err(cannot_run)?,
         };
         let changes = if aside.is_some() { "is thrown away" } else { "cannot be undone" };
-        if !self.jobs.start(order, &errand, aside).map_err(cannot_run)? {
+        if !self.jobs.start(order, &errand.ready().await, aside).map_err(cannot_run)? {
             return Err(format!(
                 "{RUNNING_MAX} commands run in the background already, which is as many as may: kill one, or wait."
             ));
@@ -339,7 +339,7 @@ impl Tool for Terminal {
             return Assessment::usual(Risk::Execute);
         };
         match (fields.action, &fields.command) {
-            (Action::Run | Action::Start, Some(command)) => judge::judge(&self.settings.desk, command, &fields),
+            (Action::Run | Action::Start, Some(command)) => judge::judge(&self.settings.desk, command, &fields).await,
             (Action::Run | Action::Start, None) => Assessment::usual(Risk::Execute),
             // It looks at what was printed, and at no file.
             (Action::Check | Action::List, _) => Assessment { contained: true, ..Assessment::usual(Risk::Read) },

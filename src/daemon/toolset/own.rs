@@ -8,13 +8,13 @@ use hob_config::hooks::HookConfig;
 use hob_config::mcp::McpConfig;
 use hob_config::terminal::TerminalConfig;
 use hob_config::tools::ToolConfig;
-use hob_tools::sandbox::Sandbox;
 use hob_tools::sandbox::own::{Grounds, Own};
 use hob_tools::sandbox::spec::Limits;
+use hob_tools::sandbox::trial::{Confinement, SandboxTrial};
 
 /// From what they are made.
 #[must_use]
-pub fn grounds(config: &TerminalConfig, sandbox: &Sandbox, data_dir: &Path) -> Grounds {
+pub fn grounds(config: &TerminalConfig, sandbox: &SandboxTrial, data_dir: &Path) -> Grounds {
     let limits = Limits {
         memory_mb: config.memory_mb,
         processes: config.processes_max,
@@ -82,19 +82,16 @@ pub fn outside(config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// How programs are confined, in words for people.
+/// How programs are confined.
 #[must_use]
-pub fn told(sandbox: &Sandbox, config: &Config) -> String {
-    let outside = outside(config);
-    if outside.is_empty() {
-        return sandbox.strength().to_string();
-    }
-    format!("{}; outside by the config: {}", sandbox.strength(), outside.join(", "))
+pub fn confinement(sandbox: &SandboxTrial, config: &Config) -> Confinement {
+    Confinement { trial: sandbox.clone(), outside: outside(config) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hob_tools::sandbox::Sandbox;
 
     #[test]
     fn d6_who_is_outside_is_told_and_nobody_else_is_outside() {
@@ -105,7 +102,7 @@ mod tests {
              [[hooks]]\nwhen = 'before_tool'\ncommand = ['h']\nsandbox = false",
         )
         .unwrap();
-        let told = told(&Sandbox::none("this is a test"), &config);
+        let told = confinement(&Sandbox::none("this is a test").into(), &config).words();
         insta::assert_snapshot!(told, @"commands cannot be confined, so each must be approved: this is a test; outside by the config: tools.b, hooks[2], mcp.d, cli_agents.f");
         let networks = config.mcp.iter().map(|(name, server)| of_server(name, server).map(|own| own.network));
         assert_eq!(networks.collect::<Vec<_>>(), [Some(true), None, Some(true)]);

@@ -14,28 +14,36 @@ use hob_tools::sandbox::Sandbox;
 use hob_tools::sandbox::confined::{Confined, clear};
 use hob_tools::sandbox::probe::Question;
 use hob_tools::sandbox::spec::{Limits, Reach};
+use hob_tools::sandbox::trial::SandboxTrial;
 use hob_tools::terminal::{Settings, Terminal};
 use hob_tools::workspace::Workspace;
 
 /// Hob itself, also when its file was replaced.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// Finds out what programs can be kept from here, and says so. Only for who holds the data directory's lock.
-pub(in crate::daemon) async fn tried(blueprint: &Blueprint) -> Sandbox {
+/// What programs can be kept from here, found out and said when the first has to know. Only for who holds the data directory's lock.
+pub(in crate::daemon) fn trial(blueprint: &Blueprint) -> SandboxTrial {
     let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
     // A draft lies over a folder.
     if let Err(error) = std::fs::create_dir_all(&workspace.root) {
         tracing::error!(%error, "the workspace cannot be made: no tool can work in it");
     }
     clear(&blueprint.data_dir);
-    let around = (blueprint.data_dir.as_path(), blueprint.config_file.as_deref(), &blueprint.environment);
-    let sandbox = look(&blueprint.config.terminal, &workspace, around).await;
-    if sandbox.is_whole() {
-        tracing::info!(strength = %sandbox.strength(), "sandbox.ready");
-    } else {
-        tracing::warn!(strength = %sandbox.strength(), "sandbox.weak: every command in the terminal must be approved");
-    }
-    sandbox
+    let around = (blueprint.data_dir.clone(), blueprint.config_file.clone(), blueprint.environment.clone());
+    let (config, around) = (blueprint.config.terminal.clone(), Arc::new(around));
+    SandboxTrial::later(move || {
+        let (config, workspace, around) = (config.clone(), workspace.clone(), Arc::clone(&around));
+        async move {
+            let (data_dir, config_file, environment) = &*around;
+            let sandbox = look(&config, &workspace, (data_dir, config_file.as_deref(), environment)).await;
+            if sandbox.is_whole() {
+                tracing::info!(strength = %sandbox.strength(), "sandbox.ready");
+            } else {
+                tracing::warn!(strength = %sandbox.strength(), "sandbox.weak: every command in the terminal must be approved");
+            }
+            sandbox
+        }
+    })
 }
 
 /// Tries what programs can be kept from here; it may be tried beside a Hob at work.

@@ -76,7 +76,7 @@ pub(in crate::doctor) async fn mcp(patient: &Patient) -> Vec<Finding> {
     let place = Place {
         data_dir: data_dir.clone(),
         leftovers: Leftovers::of(data_dir),
-        walls: toolset::own::grounds(&config.terminal, &looked(patient, config, data_dir).await, data_dir),
+        walls: toolset::own::grounds(&config.terminal, &looked(patient, config, data_dir).await.into(), data_dir),
         clock: Arc::clone(&patient.clock),
         rng: Arc::clone(&patient.rng),
         tracker: TaskTracker::new(),

@@ -108,6 +108,30 @@ struct Bringing {
     /// The file's episodes, for each scope.
     episodes: BTreeMap<(Scope, u64), EpisodeId>,
     new_episodes: BTreeSet<EpisodeId>,
+    then: SameMoment,
+}
+
+/// What was said at the moment of the last line, each by whom and in what words: a file whose lines are all of one moment must not
+/// have all of them looked at for each.
+#[derive(Default)]
+struct SameMoment {
+    at: Option<(Scope, i64)>,
+    said: BTreeMap<(String, String), EpisodeId>,
+}
+
+impl SameMoment {
+    async fn of(
+        &mut self,
+        tx: &mut Tx,
+        at: (Scope, i64),
+    ) -> Result<&mut BTreeMap<(String, String), EpisodeId>, StoreError> {
+        if self.at != Some(at) {
+            let said = transfer::said_at(tx, at.0, at.1).await?;
+            self.said = said.into_iter().map(|said| ((said.speaker, said.text), said.episode)).collect();
+            self.at = Some(at);
+        }
+        Ok(&mut self.said)
+    }
 }
 
 impl Bringing {
@@ -135,8 +159,9 @@ impl Bringing {
             at: millis(line.at),
         };
         let named = (scope, line.episode);
-        if let Some(episode) = transfer::same_memory(tx, &whole).await? {
-            self.episodes.insert(named, episode);
+        let then = self.then.of(tx, (scope, whole.at)).await?;
+        if let Some(episode) = then.get(&(whole.speaker.clone(), whole.text.clone())) {
+            self.episodes.insert(named, *episode);
             return Ok(false);
         }
         let episode = match self.episodes.get(&named) {
@@ -148,6 +173,7 @@ impl Bringing {
             }
         };
         self.episodes.insert(named, episode);
+        then.insert((whole.speaker.clone(), whole.text.clone()), episode);
         let new = NewMemory {
             scope,
             session: None,

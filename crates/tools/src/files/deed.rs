@@ -135,8 +135,7 @@ pub(super) async fn carry_out(room: &Arc<Room>, invocation: &Invocation, deed: D
 
 /// The same, and what came of it.
 pub(super) async fn told(room: &Arc<Room>, invocation: &Invocation, deed: Deed) -> Result<Told, RoomError> {
-    let desk = room.desk().filter(|desk| desk.holds());
-    match desk {
+    match room.desk_that_holds().await {
         Some(desk) if deed.changes() || desk.is_open(invocation).await => {
             in_draft(desk, room, (invocation, deed)).await
         }

@@ -45,7 +45,7 @@ impl Tool for DeleteFile {
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
-        let mut known = assess_change(&self.room, &invocation.arguments, &["path"]);
+        let mut known = assess_change(&self.room, &invocation.arguments, &["path"]).await;
         if known.grade == Grade::Safe && !known.contained {
             known.grade = Grade::Medium;
             known.reasons.push("It cannot be undone".to_owned());

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::files::text::size;
 use crate::leftovers::Leftovers;
 use crate::process::{self, Ended, Errand};
-use crate::sandbox::Sandbox;
 use crate::sandbox::confined::Confined;
 use crate::sandbox::spec::{Limits, Reach};
+use crate::sandbox::trial::SandboxTrial;
 use hob_document::{Document, Wanted, may_be};
 
 /// The program that the sandbox knows to be this worker.
@@ -72,7 +72,7 @@ pub(super) fn taken<F: Read + Seek>(file: &mut F, name: &str, view: View) -> io:
 impl Reader {
     /// Reads them behind the walls that can be had here.
     #[must_use]
-    pub fn new(sandbox: Sandbox, data_dir: &Path) -> Self {
+    pub fn new(sandbox: impl Into<SandboxTrial>, data_dir: &Path) -> Self {
         let limits =
             Limits { memory_mb: MEMORY_MB, processes: 64, file_mb: 1, cpu_secs: Some(CPU_SECS), ..Limits::default() };
         let reach = Reach { read: Vec::new(), write: Vec::new(), network: false, limits };
@@ -88,7 +88,7 @@ impl Reader {
         if bytes.len() as u64 > BYTES_MAX {
             return cannot(&format!("it is larger than {}", size(BYTES_MAX)));
         }
-        if !self.0.sandbox.is_there() {
+        if !self.0.sandbox.result().await.is_there() {
             return cannot(
                 "documents are only taken apart behind walls, and there are none here (hob doctor says why)",
             );
@@ -175,6 +175,7 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
+    use crate::sandbox::Sandbox;
     use hob_document::{Kind, Page};
 
     #[test]

@@ -65,7 +65,7 @@ impl Tool for EditFile {
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
-        assess_write(&self.room, &invocation.arguments)
+        assess_write(&self.room, &invocation.arguments).await
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

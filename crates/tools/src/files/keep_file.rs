@@ -77,7 +77,7 @@ impl Tool for KeepFile {
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
-        let mut assessment = assess_change(&self.room, &invocation.arguments, &["folder"]);
+        let mut assessment = assess_change(&self.room, &invocation.arguments, &["folder"]).await;
         // From then on nobody would know that it is a stranger's.
         if self.room.is_trusted() && assessment.grade < Grade::High {
             assessment.grade = Grade::High;

@@ -50,7 +50,7 @@ impl Tool for ListFiles {
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
-        assess_path(&self.room, &invocation.arguments, Risk::Read)
+        assess_path(&self.room, &invocation.arguments, Risk::Read).await
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

@@ -26,7 +26,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 
 use crate::Outcome;
-use crate::desk::Desk;
 use crate::files::room::{Room, RoomError};
 use hob_core::domain::origin::{Origin, Source};
 use hob_core::domain::tools::{Assessment, Grade, Risk, ToolFacts};
@@ -81,22 +80,22 @@ pub fn from_file(room: &Room, path: &str, words: Outcome) -> Outcome {
 }
 
 /// What is to be known of a call that names a path: one that leads out is refused.
-fn assess_path(room: &Room, arguments: &Value, risk: Risk) -> Assessment {
-    assess_paths(room, arguments, (risk, &["path"]))
+async fn assess_path(room: &Room, arguments: &Value, risk: Risk) -> Assessment {
+    assess_paths(room, arguments, (risk, &["path"])).await
 }
 
 /// What is to be known of a call that changes what these arguments name.
-fn assess_change(room: &Room, arguments: &Value, names: &[&str]) -> Assessment {
-    assess_paths(room, arguments, (Risk::Write, names))
+async fn assess_change(room: &Room, arguments: &Value, names: &[&str]) -> Assessment {
+    assess_paths(room, arguments, (Risk::Write, names)).await
 }
 
-fn assess_paths(room: &Room, arguments: &Value, (risk, names): (Risk, &[&str])) -> Assessment {
+async fn assess_paths(room: &Room, arguments: &Value, (risk, names): (Risk, &[&str])) -> Assessment {
     let paths = || names.iter().filter_map(|name| arguments.get(name).and_then(Value::as_str));
     let refused = paths().find_map(|path| room.refusal(path, !risk.is_read()));
     match refused {
         Some(reason) => Assessment { risk, grade: Grade::Refused, reasons: vec![reason], ..Assessment::default() },
         None => {
-            let contained = room.desk().is_some_and(Desk::holds);
+            let contained = room.desk_that_holds().await.is_some();
             let changed = paths().filter(|_| !risk.is_read());
             let behind_links = changed.filter_map(|path| room.behind_links(path)).collect();
             Assessment { contained, behind_links, ..Assessment::usual(risk) }
@@ -105,8 +104,8 @@ fn assess_paths(room: &Room, arguments: &Value, (risk, names): (Risk, &[&str])) 
 }
 
 /// The same, for what may replace a file that is there.
-fn assess_write(room: &Room, arguments: &Value) -> Assessment {
-    let mut assessment = assess_path(room, arguments, Risk::Write);
+async fn assess_write(room: &Room, arguments: &Value) -> Assessment {
+    let mut assessment = assess_path(room, arguments, Risk::Write).await;
     let path = arguments.get("path").and_then(Value::as_str).unwrap_or_default();
     if assessment.grade == Grade::Safe
         && let Some(bytes) = room.size_of(path)

@@ -49,7 +49,7 @@ impl Tool for MoveFile {
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
-        assess_change(&self.room, &invocation.arguments, &["path", "to"])
+        assess_change(&self.room, &invocation.arguments, &["path", "to"]).await
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

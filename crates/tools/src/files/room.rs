@@ -123,10 +123,10 @@ impl Room {
         Self { desk: Some(desk), ..self }
     }
 
-    /// Where files are changed, if not where they lie.
-    #[must_use]
-    pub fn desk(&self) -> Option<&Desk> {
-        self.desk.as_ref()
+    /// Where files are changed, if not where they lie: a place where that can be looked at before it is kept.
+    pub async fn desk_that_holds(&self) -> Option<&Desk> {
+        let desk = self.desk.as_ref()?;
+        desk.holds().await.then_some(desk)
     }
 
     pub(super) fn plan(&self) -> Plan {

@@ -49,7 +49,7 @@ pub(super) struct Started {
 }
 
 /// Starts it.
-pub(super) fn start(program: &Program<'_>) -> io::Result<(Started, ChildStdin, ChildStdout)> {
+pub(super) async fn start(program: &Program<'_>) -> io::Result<(Started, ChildStdin, ChildStdout)> {
     let environment = program.environment.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
     let errand = Errand {
         vector: program.vector.to_vec(),
@@ -60,7 +60,7 @@ pub(super) fn start(program: &Program<'_>) -> io::Result<(Started, ChildStdin, C
         leftovers: program.leftovers.clone(),
         confined: program.confined.clone(),
     };
-    let Prepared { mut command, mut sweep, scratch } = process::prepare(&errand)?;
+    let Prepared { mut command, mut sweep, scratch } = process::prepare(&errand.ready().await)?;
     if errand.confined.is_none() {
         let this = Leftovers::of_call();
         command.envs([this.mark()]);

@@ -132,7 +132,7 @@ impl Link {
             Way::Program { vector, environment, dir, own } => {
                 let confined = own.as_ref().map(|own| place.walls.around(own, vector));
                 let program = Program { vector, environment, dir, leftovers: &place.leftovers, confined };
-                let (started, stdin, stdout) = child::start(&program).map_err(|reason| McpError::NotStarted {
+                let (started, stdin, stdout) = child::start(&program).await.map_err(|reason| McpError::NotStarted {
                     program: vector.first().cloned().unwrap_or_default(),
                     reason,
                 })?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::sandbox::removal::remove;
 use crate::sandbox::spec::{Overlay, Reach};
+use crate::sandbox::trial::SandboxTrial;
 use crate::sandbox::{Room, Sandbox};
 use hob_config::environment::Environment;
 use hob_telemetry::tasks;
@@ -23,7 +24,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 #[derive(Debug, Clone)]
 pub struct Confined {
     /// What can be had here.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxTrial,
     /// What may be reached.
     pub reach: Reach,
     /// The folders whose copies are worked in.
@@ -39,8 +40,8 @@ pub(crate) struct Scratch(PathBuf);
 impl Confined {
     /// These walls, for a Hob whose data is there.
     #[must_use]
-    pub fn new(sandbox: Sandbox, reach: Reach, data_dir: &Path) -> Self {
-        Self { sandbox, reach, overlays: Vec::new(), home: None, scratch: data_dir.join(SCRATCH) }
+    pub fn new(sandbox: impl Into<SandboxTrial>, reach: Reach, data_dir: &Path) -> Self {
+        Self { sandbox: sandbox.into(), reach, overlays: Vec::new(), home: None, scratch: data_dir.join(SCRATCH) }
     }
 
     /// The same, with the network.
@@ -83,16 +84,16 @@ impl Confined {
         Ok(Scratch(dir.keep()))
     }
 
-    /// What is to be run; none: there are no walls to be had.
-    pub(crate) fn vector(&self, scratch: &Scratch, vector: &[String]) -> Option<Vec<OsString>> {
+    /// What is to be run in this sandbox; none: there are no walls to be had.
+    pub(crate) fn vector(&self, sandbox: &Sandbox, (scratch, vector): (&Scratch, &[String])) -> Option<Vec<OsString>> {
         let room = Room { reach: self.reach.clone(), overlays: self.overlays.clone(), temporary: scratch.0.clone() };
-        self.sandbox.vector(&room, vector)
+        sandbox.vector(&room, vector)
     }
 
     /// Where programs are looked for: not in folders that cannot be reached, where each would be a riddle.
-    pub(crate) fn path(&self) -> OsString {
+    pub(crate) fn path(&self, sandbox: &Sandbox) -> OsString {
         let own = Environment::of_process().get("PATH").unwrap_or(OsStr::new(PATH)).to_owned();
-        if !self.sandbox.is_there() {
+        if !sandbox.is_there() {
             return own;
         }
         let reached = |dir: &PathBuf| {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::sandbox::Sandbox;
 use crate::sandbox::confined::Confined;
 use crate::sandbox::spec::{Limits, Reach};
+use crate::sandbox::trial::SandboxTrial;
 
 /// The folder of their folders in the data directory.
 const FOLDERS: &str = "own";
@@ -26,7 +27,7 @@ pub struct Own {
 #[derive(Debug, Clone)]
 pub struct Grounds {
     /// What can be had here.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxTrial,
     /// What each process may use.
     pub limits: Limits,
     /// Hob's data, where their folders are.
@@ -45,7 +46,7 @@ impl Grounds {
     /// Without any walls.
     #[must_use]
     pub fn none(data_dir: &Path) -> Self {
-        let sandbox = Sandbox::none("it was not asked for");
+        let sandbox = Sandbox::none("it was not asked for").into();
         Self { sandbox, limits: Limits::default(), data_dir: data_dir.to_owned() }
     }
 

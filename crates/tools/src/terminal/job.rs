@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::desk::Aside;
-use crate::process::{self, Errand, Outputs, Started};
+use crate::process::{self, Outputs, Ready, Started};
 use crate::terminal::spool::{Spool, Stretch};
 use hob_core::domain::ids::{SessionKey, UserId};
 use hob_telemetry::tasks;
@@ -77,7 +77,7 @@ pub(super) struct Work {
 
 impl Work {
     /// Starts the errand.
-    pub(super) fn start(errand: &Errand) -> io::Result<Self> {
+    pub(super) fn start(errand: &Ready<'_>) -> io::Result<Self> {
         let (output, pipe) = io::pipe()?;
         let started = process::start(errand, Outputs::Together(pipe))?;
         Ok(Self { started, output: Receiver::from_owned_fd(output.into())? })
@@ -199,7 +199,7 @@ pub(super) struct Jobs {
 
 impl Jobs {
     /// Starts one, in that copy of the workspace if there is one; false: there are too many.
-    pub(super) fn start(&self, order: Order, errand: &Errand, aside: Option<Aside>) -> io::Result<bool> {
+    pub(super) fn start(&self, order: Order, errand: &Ready<'_>, aside: Option<Aside>) -> io::Result<bool> {
         let mut all = locked(&self.all);
         if all.values().filter(|job| job.state() == State::Running).count() >= RUNNING_MAX {
             return Ok(false);

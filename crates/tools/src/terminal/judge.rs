@@ -7,15 +7,15 @@ use hob_core::domain::tools::{Assessment, Grade, Risk};
 use hob_core::policy::shell::{self, Verdict};
 
 /// What a command would do; one in the foreground can work in a draft.
-pub(super) fn judge(desk: &Desk, command: &str, fields: &Fields) -> Assessment {
+pub(super) async fn judge(desk: &Desk, command: &str, fields: &Fields) -> Assessment {
     let (network, foreground) = (fields.network, fields.action == Action::Run);
     let verdict = shell::assess(command);
     if let Verdict::Refused { why } = verdict {
         return Assessment { grade: Grade::Refused, reasons: vec![why], ..Assessment::usual(Risk::Execute) };
     }
-    let (sandbox, granted) = (&desk.confined.sandbox, desk.confined.reach.network);
-    let mut known =
-        Assessment { contained: desk.holds() && foreground && !network && !granted, ..Assessment::default() };
+    let (sandbox, granted) = (desk.confined.sandbox.result().await, desk.confined.reach.network);
+    let holds = desk.holds().await;
+    let mut known = Assessment { contained: holds && foreground && !network && !granted, ..Assessment::default() };
     if !sandbox.is_whole() {
         raise(&mut known, Grade::High, format!("Here {}", sandbox.strength()));
     }
@@ -24,7 +24,7 @@ pub(super) fn judge(desk: &Desk, command: &str, fields: &Fields) -> Assessment {
     }
     if let Verdict::Asks { programs } = verdict {
         known.risk = Risk::Execute;
-        if !(desk.holds() && foreground) {
+        if !(holds && foreground) {
             let named = if programs.is_empty() { "it".to_owned() } else { programs.join(", ") };
             let why = format!("What {named} changes is in the workspace at once and cannot be undone");
             raise(&mut known, Grade::Medium, why);

@@ -52,7 +52,7 @@ pub(crate) async fn overview(State(served): State<Arc<Served>>, _visitor: Visito
     Json(Overview {
         status: gather(&served.router, &served.desk.places).await,
         memory: house.memory.nearby.standing().to_string(),
-        sandbox: house.confined.clone(),
+        sandbox: house.confined.words(),
         upkeep,
     })
 }
