@@ -25,6 +25,8 @@ const START: &str = "ExecStart=/usr/bin/hob run --config /etc/hob/config.toml";
 const OURS: &str = "# Hob as a ";
 /// The unit's name.
 const NAME: &str = "hob.service";
+/// Where packages keep theirs; what an operator writes stands before it.
+const PACKAGED: &str = "/usr/lib/systemd/system";
 /// Where systemd keeps who may have services while logged out.
 const LINGER: &str = "/var/lib/systemd/linger";
 /// What `status` asks about.
@@ -89,6 +91,12 @@ impl Manager {
                 Ok(config.context("$HOME is not set, so it is not known where your services are")?.join("systemd/user"))
             }
         }
+    }
+
+    /// The unit: the one that came with a package, where no other stands before it.
+    fn file(self, environment: &Environment) -> anyhow::Result<PathBuf> {
+        let (own, packaged) = (self.folder(environment)?.join(NAME), Path::new(PACKAGED).join(NAME));
+        Ok(if self == Self::System && !own.exists() && packaged.exists() { packaged } else { own })
     }
 
     /// The command for people, as they would type it.
@@ -171,15 +179,15 @@ pub(super) fn run(command: ServiceCommand, named: Option<&Path>) -> anyhow::Resu
 
 fn place(which: &Which, environment: &Environment) -> anyhow::Result<(Manager, PathBuf)> {
     let manager = Manager::of(which);
-    let folder = match &which.into {
-        Some(folder) => folder.clone(),
-        None => manager.folder(environment)?,
+    let file = match &which.into {
+        Some(folder) => folder.join(NAME),
+        None => manager.file(environment)?,
     };
-    Ok((manager, folder.join(NAME)))
+    Ok((manager, file))
 }
 
 fn install(which: &Which, print: bool, (named, environment): (Option<&Path>, &Environment)) -> anyhow::Result<()> {
-    let (manager, file) = place(which, environment)?;
+    let (manager, mut file) = place(which, environment)?;
     // What could not start as a service is better told now.
     let loaded = checked(named, &as_served(manager, environment)?)?;
     // A credential is there for the service alone: what is missing here is told, and keeps nobody from installing it.
@@ -206,11 +214,19 @@ fn install(which: &Which, print: bool, (named, environment): (Option<&Path>, &En
     if print {
         return Ok(show(&text)?);
     }
-    if fs::read_to_string(&file).is_ok_and(|present| !present.starts_with(OURS)) {
+    let present = fs::read_to_string(&file);
+    if present.as_ref().is_ok_and(|present| !present.starts_with(OURS)) {
         bail!("{} is somebody else's unit; move it away first", file.display());
     }
-    let write = || fs::create_dir_all(file.parent().unwrap_or(Path::new("/"))).and_then(|()| fs::write(&file, &text));
-    write().with_context(|| format!("{} cannot be written", file.display()))?;
+    // A package's is left as it is: one that starts something else stands before it.
+    if !present.is_ok_and(|present| present == text) {
+        if file.starts_with(PACKAGED) {
+            file = manager.folder(environment)?.join(NAME);
+        }
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&file, &text));
+        written.with_context(|| format!("{} cannot be written", file.display()))?;
+    }
     manager.tell(&["daemon-reload"])?;
     manager.tell(&["enable", NAME])?;
     // One that runs already takes up the new unit.
@@ -264,7 +280,7 @@ fn variables(text: &str) -> Vec<(String, String)> {
 pub(super) fn installed(environment: &Environment) -> Vec<Unit> {
     let Ok(binary) = std::env::current_exe() else { return Vec::new() };
     let unit = |manager: Manager| {
-        let file = manager.folder(environment).ok()?.join(NAME);
+        let file = manager.file(environment).ok()?;
         let text = fs::read_to_string(&file).ok()?;
         Some(looked_at(manager, (file, &text), (&binary, environment)))
     };
@@ -324,6 +340,12 @@ fn uninstall(which: &Which, (named, environment): (Option<&Path>, &Environment))
         }
         present if !present.as_ref().is_ok_and(|present| present.starts_with(OURS)) => {
             bail!("{} is somebody else's unit, and stays", file.display());
+        }
+        _ if file.starts_with(PACKAGED) => {
+            let file = file.display();
+            bail!(
+                "{file} came with a package: `apt remove hob` takes it away, `systemctl disable --now hob` only stops it"
+            );
         }
         _ => {}
     }
