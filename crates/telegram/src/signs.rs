@@ -2,13 +2,12 @@
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use teloxide::Bot;
 use teloxide::payloads::{SendChatAction, SetMessageReaction};
 use teloxide::types::{ChatAction, ChatId, MessageId, ReactionType};
 use tracing::debug;
 
+use crate::Telegram;
 use crate::call::{CallError, call};
 use crate::send::{address, outcome};
 use hob_core::domain::channel::{Mood, Sign};
@@ -48,11 +47,9 @@ fn emoji(mood: Mood) -> Option<&'static str> {
 }
 
 /// Shows a sign. A chat that takes no reactions is left in peace from then on.
-pub(super) async fn sign(
-    (bot, mute): (&Bot, &Mute),
-    (place, sign): (&Destination, Sign),
-    deadline: Duration,
-) -> Result<(), DeliveryError> {
+pub(super) async fn sign(telegram: &Telegram, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
+    let Telegram { sender: bot, mute, settings, .. } = telegram;
+    let deadline = settings.pace.send_deadline;
     let (chat, thread) = address(place)?;
     let mood = match sign {
         Sign::Typing => {
