@@ -80,7 +80,7 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
             None => {
                 let page = page(&directory)?;
                 let role = role(arguments.viewer);
-                let link = invite(&mut beside, (&page, role), now).await?;
+                let link = invite(&mut beside, &page, role, now).await?;
                 shown(&link, role, std::io::stdout().is_terminal())
             }
             Some(WebCommand::Token(command)) => tokens(&mut beside, command, now).await?,
@@ -96,7 +96,8 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
 /// When the database cannot be written.
 pub(super) async fn invite(
     beside: &mut Beside,
-    (page, role): (&str, PageRole),
+    page: &str,
+    role: PageRole,
     now: Timestamp,
 ) -> Result<String, StoreError> {
     let key = new_key(&SystemRng);
@@ -148,7 +149,7 @@ async fn tokens(beside: &mut Beside, command: TokenCommand, now: Timestamp) -> a
         TokenCommand::Add { name, viewer } => {
             let key = new_key(&SystemRng);
             let (role, hash) = (role(viewer), hash(key.expose()));
-            let add = async |tx: &mut Tx| web_door::add_token(tx, (&name, role.as_str()), &hash, now).await;
+            let add = async |tx: &mut Tx| web_door::add_token(tx, &name, role.as_str(), &hash, now).await;
             if !beside.write(add).await? {
                 bail!("there is a key called {name:?} already: `hob web token remove {name}` takes it back");
             }

@@ -122,7 +122,7 @@ pub(super) async fn owners(tx: &mut Tx, access: &AccessList) -> Result<Vec<(Stri
     let mut owners = Vec::new();
     for chat in private_chats::of_owners(tx).await? {
         let Some(place) = chat.conversation() else { continue };
-        let role = members::role_of(tx, access, (&place, &chat.external_id)).await?;
+        let role = members::role_of(tx, access, &place, &chat.external_id).await?;
         if role == Some(Role::Owner) && place.channel != ChannelKind::Terminal {
             owners.push((chat.external_id, place));
         }

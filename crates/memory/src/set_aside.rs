@@ -27,7 +27,8 @@ pub(crate) fn expected(counted: u64) -> u64 {
 /// Puts a call on record, with what it may cost, unless a cap does not allow it: one transaction with whatever else begins.
 pub(crate) async fn set_aside(
     tx: &mut Tx,
-    (purse, at): (&Purse, Timestamp),
+    purse: &Purse,
+    at: Timestamp,
     call: &NewCall<'_>,
 ) -> Result<Result<i64, Refusal>, StoreError> {
     let role = users::role(tx, call.user).await?.unwrap_or(Role::Guest);

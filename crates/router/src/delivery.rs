@@ -307,7 +307,7 @@ impl Inner {
                 Some(first) => Next::Send(first),
                 None => self.next(session, None, wait).await,
             };
-            wait = self.say_all((session, next), &signal, wait).await;
+            wait = self.say_all(session, next, &signal, wait).await;
             if self.ports.stop.is_cancelled() {
                 self.workers().remove(&session);
                 return;
@@ -318,7 +318,8 @@ impl Inner {
     /// Sends what there is to say. What was taken is sent, also while the daemon stops; then nothing more is taken.
     async fn say_all(
         self: &Arc<Self>,
-        (session, mut next): (SessionId, Next),
+        session: SessionId,
+        mut next: Next,
         signal: &Notify,
         mut wait: Option<Wait>,
     ) -> Option<Wait> {
@@ -441,8 +442,8 @@ impl Inner {
         };
         let now = self.ports.clock.now();
         let limits = &self.reach.ways().limits;
-        let attempt = judge(sent, &waiting, limits, (now, self.ports.rng.fraction()));
-        metered::count(&self.ports.meters, (&waiting, channel.address()), &attempt, now);
+        let attempt = judge(sent, &waiting, limits, now, self.ports.rng.fraction());
+        metered::count(&self.ports.meters, &waiting, &attempt, now);
         Some((Settled { id, attempt }, way))
     }
 }

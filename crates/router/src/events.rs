@@ -48,8 +48,9 @@ pub enum Called {
 impl Router {
     /// Commits a call whose signature is good; `delivery` is the caller's id of it.
     pub async fn called(&self, hook: &Hook, delivery: &str, body: &[u8]) -> Result<Called, StoreError> {
-        let (access, owner) = (Arc::clone(&self.terms().access), (&hook.conversation, hook.owner.as_str()));
-        let Some(role) = self.store.read(async |tx| members::role_of(tx, &access, owner).await).await? else {
+        let access = Arc::clone(&self.terms().access);
+        let role = async |tx: &mut Tx| members::role_of(tx, &access, &hook.conversation, &hook.owner).await;
+        let Some(role) = self.store.read(role).await? else {
             tracing::warn!(hook = hook.name, "a webhook's owner is not let in any more: the call was refused");
             return Ok(Called::Refused);
         };

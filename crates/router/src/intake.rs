@@ -104,13 +104,13 @@ impl Intake for Router {
     }
 
     async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
-        let read = self.store.read(async |tx| cursors::of_account(tx, (channel, account)).await).await;
+        let read = self.store.read(async |tx| cursors::of_account(tx, channel, account).await).await;
         read.map_err(|error| IntakeError(error.to_string()))
     }
 
     async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError> {
         let account = account.to_owned();
-        let written = self.store.write(async move |tx| cursors::advance(tx, (channel, &account), &cursor).await);
+        let written = self.store.write(async move |tx| cursors::advance(tx, channel, &account, &cursor).await);
         written.await.map_err(|error| IntakeError(error.to_string()))
     }
 
@@ -137,10 +137,10 @@ impl Router {
             Proof::Nobody { .. } => Vec::new(),
         };
         let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect::<Vec<_>>();
-        let (looked, files) = self.look_afar(&terms, (&inbound, &others), now).await?;
+        let (looked, files) = self.look_afar(&terms, &inbound, &others, now).await?;
         attachments::speak(&mut inbound, &files);
         let channels = self.delivery.health();
-        let desk = terms.house.desk(now, channels, (looked, Arc::clone(&terms.access)));
+        let desk = terms.house.desk(now, channels, looked, Arc::clone(&terms.access));
         let code = Code::new(|| terms.house.rng.next_u64());
         let place = inbound.conversation.clone();
         let (lease, room) = self.lanes.lease_for(place.channel).unzip();
@@ -193,7 +193,8 @@ impl Router {
     async fn look_afar(
         &self,
         terms: &Terms,
-        (inbound, others): (&Inbound, &[OtherName]),
+        inbound: &Inbound,
+        others: &[OtherName],
         now: Timestamp,
     ) -> Result<(Option<memory::Looked>, Vec<Came>), StoreError> {
         if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
@@ -205,7 +206,7 @@ impl Router {
         };
         Ok((
             memory::look(&terms.house.memory, inbound, role, now).await?,
-            self.fetch(terms, inbound, (role, others)).await?,
+            self.fetch(terms, inbound, role, others).await?,
         ))
     }
 
@@ -214,7 +215,8 @@ impl Router {
         &self,
         terms: &Terms,
         inbound: &Inbound,
-        (role, others): (Role, &[OtherName]),
+        role: Role,
+        others: &[OtherName],
     ) -> Result<Vec<Came>, StoreError> {
         let is_new = matches!(inbound.happening, Happening::Posted { .. }) && !inbound.attachments.is_empty();
         let (place, id) = (&inbound.conversation, &inbound.external_id);

@@ -92,7 +92,8 @@ impl House {
         self: &Arc<Self>,
         now: Timestamp,
         channels: Vec<(ChannelKind, String, ChannelHealth)>,
-        (looked, access): (Option<Looked>, Arc<AccessList>),
+        looked: Option<Looked>,
+        access: Arc<AccessList>,
     ) -> Desk {
         Desk { house: Arc::clone(self), channels, looked, access, now }
     }
@@ -187,7 +188,7 @@ pub(super) async fn carry_out(
         return memory::forget(tx, &memory::View::of(desk, caller), what).await;
     }
     if let Command::Mail(order) = command {
-        let mail::Decided { text, released } = mail::carry_out(tx, caller.principal, (order, desk.now)).await?;
+        let mail::Decided { text, released } = mail::carry_out(tx, caller.principal, order, desk.now).await?;
         return Ok(Told { released, ..Told::from(text) });
     }
     if let Command::Pair(pair) = &command {
@@ -224,7 +225,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         }
         Command::Persona(name) => persona::answer(tx, &desk.house.personas, caller, name.as_deref()).await,
         Command::Cost => cost::bill(tx, &desk.house.purse, desk.spender(caller), desk.now).await,
-        Command::Journal => journal::show(tx, caller.session.id, caller.principal, (caller.seen, desk.now)).await,
+        Command::Journal => journal::show(tx, caller.session.id, caller.principal, caller.seen, desk.now).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
         Command::Drop(number) => take_back(tx, desk, caller, number).await,
         Command::Mode(mode) => {
@@ -256,9 +257,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         // Carried out above, as they do more than to speak.
         Command::Forget(_) | Command::Pair(_) | Command::Mail(_) | Command::Reload | Command::Undo => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
-        Command::Group(change) => {
-            groups::answer(tx, &desk.access.groups, (caller.principal, caller.place), change).await
-        }
+        Command::Group(change) => groups::answer(tx, &desk.access.groups, caller.principal, caller.place, change).await,
         Command::People => pairing::people(tx, &desk.access, &caller.commander(desk.now)).await,
         Command::Unpair(who) => pairing::unpair(tx, &desk.access, &caller.commander(desk.now), who.as_deref()).await,
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),

@@ -114,7 +114,7 @@ impl Shown {
     }
 
     /// A sign was shown, or was not.
-    fn settle(&mut self, (place, sign): (&Destination, Sign), said: &Result<(), DeliveryError>, now: Instant) {
+    fn settle(&mut self, place: &Destination, sign: Sign, said: &Result<(), DeliveryError>, now: Instant) {
         let spacing = match sign {
             Sign::Typing => typing_every(place.conversation.channel),
             Sign::Mood(_) => MOOD_EVERY,
@@ -308,7 +308,7 @@ async fn show(reach: &Reach, place: &Conversation, board: &Board) {
                 if let Err(error) = &said {
                     tracing::debug!(%error, ?sign, "a sign is not shown: {error}");
                 }
-                lock(&board.state).settle((&destination, sign), &said, Instant::now());
+                lock(&board.state).settle(&destination, sign, &said, Instant::now());
             }
         }
     }

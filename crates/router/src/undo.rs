@@ -24,7 +24,7 @@ impl Router {
     pub(super) async fn undo(&self, drafts: &Drafts, order: TakeBack, place: Conversation) -> Result<(), StoreError> {
         let key = format!("undo:{}", order.inbound);
         let text = self.undone(drafts, order).await?;
-        self.tell(place, (key, text)).await
+        self.tell(place, key, text).await
     }
 
     async fn undone(&self, drafts: &Drafts, order: TakeBack) -> Result<String, StoreError> {

@@ -66,7 +66,8 @@ impl Ear<'_> {
     pub(super) async fn hear(
         &self,
         inbound: &Inbound,
-        (place, fetched): (usize, &Fetched),
+        place: usize,
+        fetched: &Fetched,
         end: Instant,
     ) -> Option<Spoken> {
         let circumstances = &inbound.circumstances;
@@ -75,36 +76,26 @@ impl Ear<'_> {
             return None;
         }
         let spoken = circumstances.spoken.as_ref();
-        let kind = Kind::of(fetched.mime, spoken.is_some());
         // Who sends music does not expect to be told what it is about.
-        if spoken.is_none() && (kind.is_none() || self.transcriber.is_none()) {
+        if spoken.is_none() && (Kind::of(fetched.mime, false).is_none() || self.transcriber.is_none()) {
             return None;
         }
         let own = spoken.is_some() && circumstances.forwarded_from.is_none();
         let seconds = spoken.and_then(|spoken| spoken.seconds);
-        let heard = match (self.transcriber, kind) {
-            (Some(transcriber), Some(kind)) => {
-                let which = Which {
-                    conversation: inbound.conversation.clone(),
-                    external_id: inbound.external_id.clone(),
-                    place: i64::try_from(place).unwrap_or(i64::MAX),
-                };
-                self.heard(transcriber, (which, inbound), (fetched, kind, seconds), end).await
-            }
-            (Some(_), None) => Err(format!("no service takes its format ({})", fetched.mime)),
-            (None, _) => Err(DEAF.to_owned()),
-        };
-        Some(Spoken { heard, own, seconds })
+        Some(Spoken { heard: self.heard(inbound, place, fetched, end).await, own, seconds })
     }
 
-    async fn heard(
-        &self,
-        transcriber: &Transcriber,
-        (which, inbound): (Which, &Inbound),
-        (fetched, kind, seconds): (&Fetched, Kind, Option<u32>),
-        end: Instant,
-    ) -> Result<Heard, String> {
-        let kept = &fetched.kept;
+    async fn heard(&self, inbound: &Inbound, place: usize, fetched: &Fetched, end: Instant) -> Result<Heard, String> {
+        let transcriber = self.transcriber.ok_or(DEAF)?;
+        let spoken = inbound.circumstances.spoken.as_ref();
+        let kind = Kind::of(fetched.mime, spoken.is_some());
+        let kind = kind.ok_or_else(|| format!("no service takes its format ({})", fetched.mime))?;
+        let (kept, seconds) = (&fetched.kept, spoken.and_then(|spoken| spoken.seconds));
+        let which = Which {
+            conversation: inbound.conversation.clone(),
+            external_id: inbound.external_id.clone(),
+            place: i64::try_from(place).unwrap_or(i64::MAX),
+        };
         let _turn = transcriber.turn(&format!("{which:?}")).await;
         let end = transcriber.until(end);
         let begin = Begin {
@@ -398,11 +389,11 @@ mod tests {
         let again = begin("a").run(&mut tx).await.unwrap();
         assert_eq!(again, Begun::Heard(heard_before(words(4))), "nobody is asked again");
         let conversation = begin("a").which.conversation;
-        recordings::settle(&mut tx, (&conversation, "a")).await.unwrap();
+        recordings::settle(&mut tx, &conversation, "a").await.unwrap();
         // Killed in the middle: nobody knows what it took, and what was set aside stands in.
         assert!(matches!(begin("b").run(&mut tx).await.unwrap(), Begun::Call(_)));
         assert_eq!(recordings::close_lost(&mut tx, Timestamp::UNIX_EPOCH).await.unwrap(), 1);
-        recordings::settle(&mut tx, (&conversation, "b")).await.unwrap();
+        recordings::settle(&mut tx, &conversation, "b").await.unwrap();
         assert_eq!(sums(&mut tx).await, (2, 14, 63));
         let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM recordings WHERE words IS NOT NULL")
             .fetch_one(&mut tx)

@@ -51,7 +51,7 @@ pub async fn all(tx: &mut Tx) -> Result<Vec<ClassRow>, StoreError> {
 ///
 /// # Errors
 /// When the database fails.
-pub async fn put(tx: &mut Tx, (server, said): (&str, &[NewClass<'_>]), at: i64) -> Result<(), StoreError> {
+pub async fn put(tx: &mut Tx, server: &str, said: &[NewClass<'_>], at: i64) -> Result<(), StoreError> {
     for NewClass { tool, class, digest } in said {
         let (tool, digest) = (*tool, *digest);
         let Some(class) = class.map(ToolClass::as_str) else {

@@ -102,22 +102,23 @@ fn waiting(page: &mut Page, report: &Report, glance: Option<&Glance>) {
 }
 
 fn counted(page: &mut Page, meters: &Meters) {
-    page.counters(("hob_messages_total", "What channels handed in, by what became of it."), &meters.messages, 1.0);
-    page.counters(("hob_runs_total", "Runs that came to their end, by how."), &meters.runs, 1.0);
+    page.counters("hob_messages_total", "What channels handed in, by what became of it.", &meters.messages, 1.0);
+    page.counters("hob_runs_total", "Runs that came to their end, by how.", &meters.runs, 1.0);
     page.histograms("hob_stage_seconds", "How long each stage of an answer took.", &meters.stages);
-    page.counters(("hob_model_calls_total", "Calls of models, by what came of them."), &meters.model_calls, 1.0);
+    page.counters("hob_model_calls_total", "Calls of models, by what came of them.", &meters.model_calls, 1.0);
     page.histograms("hob_model_call_seconds", "How long calls of models took.", &meters.model_time);
     page.counters(
-        ("hob_tokens_total", "Tokens; cached and cache_write are a part of input, reasoning of output."),
+        "hob_tokens_total",
+        "Tokens; cached and cache_write are a part of input, reasoning of output.",
         &meters.tokens,
         1.0,
     );
-    page.counters(("hob_cost_usd_total", "US dollars, where the price is known."), &meters.cost, 1e9);
-    page.counters(("hob_tool_calls_total", "Calls of tools, by what came of them."), &meters.tool_calls, 1.0);
+    page.counters("hob_cost_usd_total", "US dollars, where the price is known.", &meters.cost, 1e9);
+    page.counters("hob_tool_calls_total", "Calls of tools, by what came of them.", &meters.tool_calls, 1.0);
     page.histograms("hob_tool_call_seconds", "How long calls of tools took.", &meters.tool_time);
-    page.counters(("hob_deliveries_total", "Attempts to deliver, by what came of them."), &meters.deliveries, 1.0);
+    page.counters("hob_deliveries_total", "Attempts to deliver, by what came of them.", &meters.deliveries, 1.0);
     page.histogram("hob_recall_seconds", "How long it took to recall what bears on a message.", &meters.recall);
-    page.counters(("hob_config_reloads_total", "Reloads of the config, by what came of them."), &meters.reloads, 1.0);
+    page.counters("hob_config_reloads_total", "Reloads of the config, by what came of them.", &meters.reloads, 1.0);
     page.counter("hob_trace_spans_sent_total", "Spans that the collector took.", count(otlp::SENT.get()));
     page.counter("hob_trace_spans_lost_total", "Spans that nobody took.", count(otlp::LOST.get()));
 }

@@ -166,7 +166,7 @@ impl Begin {
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        let asked = set_aside(tx, (&self.purse, self.at), &call).await?;
+        let asked = set_aside(tx, &self.purse, self.at, &call).await?;
         Ok(asked.map_or_else(Begun::Refused, Begun::Call))
     }
 }

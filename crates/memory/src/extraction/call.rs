@@ -125,7 +125,7 @@ impl Begin {
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        match (set_aside(tx, (&self.purse, self.at), &call).await?, self.purpose) {
+        match (set_aside(tx, &self.purse, self.at, &call).await?, self.purpose) {
             (Ok(id), _) => Ok(Begun::Call { id, tries }),
             (Err(refusal), Purpose::Review) => Ok(Begun::Refused(refusal)),
             (Err(refusal), Purpose::Stretch { episode, .. }) => {

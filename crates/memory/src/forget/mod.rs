@@ -102,7 +102,7 @@ pub async fn slice(tx: &mut Tx, scope: Scope) -> Result<Option<Forgotten>, Store
 /// Forgets the next of what was said in a conversation that goes as a whole. Gives what is gone, and from where it goes on; none:
 /// that was all.
 pub async fn talk(tx: &mut Tx, session: SessionId, after: i64) -> Result<(Forgotten, Option<i64>), StoreError> {
-    let said = forgetting::said_in(tx, (session, after), SLICE).await?;
+    let said = forgetting::said_in(tx, session, after, SLICE).await?;
     let mut cascade = Cascade::default();
     for one in &said {
         cascade.message(tx, one).await?;

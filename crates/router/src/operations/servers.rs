@@ -13,6 +13,6 @@ impl Router {
         if *wish == Wish::default() {
             return servers.tools_of(server);
         }
-        servers.class((server, wish), &self.store, self.clock.now()).await
+        servers.class(server, wish, &self.store, self.clock.now()).await
     }
 }

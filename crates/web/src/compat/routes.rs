@@ -111,8 +111,8 @@ async fn complete(
     find.is_retry = text("x-stainless-retry-count").is_some_and(|count| count != "0");
     let place = served.router.store.read(async |tx| find.find(tx).await).await.map_err(Refused::from)?;
     let mut following = Following::begin(&served, place.clone(), asked.streams);
-    let message = (place.external_id.clone(), asked.text);
-    let accepted = served.post(&place.chat, message, asked.files).await.map_err(Refused::from)?;
+    let taken = served.post(&place.chat, place.external_id.clone(), asked.text, asked.files).await;
+    let accepted = taken.map_err(Refused::from)?;
     if accepted == Accepted::Ignored {
         return Err(Refused::NotAllowed.into());
     }

@@ -216,13 +216,13 @@ pub(crate) async fn roll_back(
     Json(PutBack { print }): Json<PutBack>,
 ) -> Result<Json<Standing>, Refused> {
     let now = served.router.clock.now();
-    let done = beside(&served, move |config, redactor| put_back(config, (&print, now), redactor));
+    let done = beside(&served, move |config, redactor| put_back(config, &print, now, redactor));
     done.await?.ok_or(NO_FILE)??;
     read_again(&served).await;
     look(&served).await.map(Json)
 }
 
-fn put_back(config: &ConfigFile, (print, now): (&str, Timestamp), redactor: &Redactor) -> Result<(), Refused> {
+fn put_back(config: &ConfigFile, print: &str, now: Timestamp, redactor: &Redactor) -> Result<(), Refused> {
     let shelf = config.history.shelf();
     let kept = shelf.good.iter().find(|kept| kept.good.text_print() == print);
     let good = kept.ok_or(Refused::NotFound("config that is kept"))?.good.text.expose();

@@ -32,7 +32,7 @@ pub(crate) struct Took {
 
 impl Took {
     #[expect(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose their last digit")]
-    pub(super) fn of((kind, name): (&'static str, String), histogram: &Histogram) -> Option<Self> {
+    pub(super) fn of(kind: &'static str, name: String, histogram: &Histogram) -> Option<Self> {
         let spread = histogram.spread();
         (spread.count > 0).then(|| Self {
             kind,
@@ -56,7 +56,7 @@ pub(crate) struct Latencies {
 }
 
 fn family(kind: &'static str, family: &Family<Histogram>) -> Vec<Took> {
-    family.all().into_iter().filter_map(|(labels, member)| Took::of((kind, labels.join(" ")), &member)).collect()
+    family.all().into_iter().filter_map(|(labels, member)| Took::of(kind, labels.join(" "), &member)).collect()
 }
 
 /// How long the stages of answers, models, tools, recall and the database took since the start.
@@ -70,7 +70,7 @@ pub(crate) async fn latency(State(served): State<Arc<Served>>, _visitor: Visitor
     took.sort_by_key(|took| order.iter().position(|name| *name == took.name));
     took.extend(family("model", &meters.model_time));
     took.extend(family("tool", &meters.tool_time));
-    took.extend(Took::of(("recall", "all".to_owned()), &meters.recall));
-    took.extend(Took::of(("commit", "all".to_owned()), &work.commits));
+    took.extend(Took::of("recall", "all".to_owned(), &meters.recall));
+    took.extend(Took::of("commit", "all".to_owned(), &work.commits));
     Json(Latencies { up_secs, took })
 }

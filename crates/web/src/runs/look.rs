@@ -248,8 +248,7 @@ async fn load_part(
         return Ok(None);
     };
     let upto = hob_store::journal::last(tx, run).await?;
-    let all = (after, i64::MAX);
-    Ok(Some((row.state, upto, hob_store::journal::part(tx, run, all, limit).await?)))
+    Ok(Some((row.state, upto, hob_store::journal::part(tx, run, after, i64::MAX, limit).await?)))
 }
 
 /// A part of a run's journal. Whoever asks for what comes after the last event that they know hears how it goes on.
