@@ -55,10 +55,8 @@ pub struct Round {
     pub let_go: u64,
 }
 
-/// Looks through all that is old, a slice at a time, until it is done or told to stop.
-///
-/// # Errors
-/// When the database fails; what was let go before stays gone.
+/// Looks through all that is old, a slice at a time, until it is done or told to stop. After an error, what was let go
+/// stays gone.
 pub async fn let_go(
     memory: &Memory,
     retention: &Retention,

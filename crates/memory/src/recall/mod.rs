@@ -180,10 +180,7 @@ impl Memory {
         Self { store, nearby: Arc::default(), zone, limits: RecallLimits::default() }
     }
 
-    /// What bears on the question.
-    ///
-    /// # Errors
-    /// When the database fails. An embedding that fails costs the meaning, not the recall.
+    /// Finds what bears on the question. An embedding that fails costs the meaning, not the recall.
     pub async fn recall(&self, question: &Question) -> Result<Recollection, StoreError> {
         let meant = self.meant(question).await;
         let mut recalled = self.recall_meant(question, meant.as_ref()).await?;

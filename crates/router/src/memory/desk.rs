@@ -38,21 +38,15 @@ pub(super) async fn pin(tx: &mut Tx, item: Item, pinned: bool) -> Result<bool, S
 }
 
 impl Router {
-    /// Forgets one thing for good.
-    ///
-    /// # Errors
-    /// When the database fails: then nothing of it is gone.
+    /// Forgets one thing for good, or after an error nothing of it.
     pub async fn forget(&self, what: Forget) -> Result<Forgotten, StoreError> {
         let forgotten = self.store.write(async move |tx| what.run(tx).await).await?;
         take_out(&self.terms(), &forgotten.memories);
         Ok(forgotten)
     }
 
-    /// Forgets everything of a scope for good, and tells how much that is. What is not gone when this is done, the lanes'
-    /// rounds take.
-    ///
-    /// # Errors
-    /// When the database fails: then nothing of it is gone.
+    /// Forgets everything of a scope for good, or after an error nothing of it, and tells how much that is. What is not gone
+    /// when this is done, the lanes' rounds take.
     pub async fn forget_all(&self, scope: Scope) -> Result<Counts, StoreError> {
         let counts = self.store.write(async move |tx| forget_all(tx, scope).await).await?;
         self.empty(&self.terms(), scope).await;
@@ -60,10 +54,7 @@ impl Router {
     }
 
     /// Forgets what was said in a conversation, all of it, in small steps: gives whether some of it goes later, with a run that
-    /// still works with the words.
-    ///
-    /// # Errors
-    /// When the database fails: what is gone by then stays gone, and the same again does the rest.
+    /// still works with the words. After an error what is gone stays gone, and calling it again does the rest.
     pub async fn forget_talk(&self, session: SessionId) -> Result<bool, StoreError> {
         let (mut next, mut later) = (Some(0), false);
         while let Some(after) = next {

@@ -61,9 +61,6 @@ fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Classes {
     /// Reads what is stored.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn load(&self, store: &Store) -> Result<(), StoreError> {
         let rows = store.read(mcp_classes::all).await?;
         // A word that this Hob does not know is none: the tool is asked about.
