@@ -36,7 +36,7 @@ use hob_model::provider::{Provider, Request, Sink};
 use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_router::command::Mode;
-use hob_router::delivery::ways::{DeliveryLimits, Ways};
+use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
 use hob_router::intake::{IntakeLimits, Router, Terms};
 use hob_router::lanes::{LaneSettings, Lanes};
@@ -155,7 +155,7 @@ fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
 
 fn router(directory: &Path, store: &Store) -> Router {
     let (stop, tracker, clock) = (CancellationToken::new(), TaskTracker::new(), Arc::new(SystemClock));
-    let ways = Ways {
+    let delivery_config = DeliveryConfig {
         channels: vec![Arc::new(Platform)],
         limits: DeliveryLimits {
             attempts_max: 12,
@@ -179,7 +179,7 @@ fn router(directory: &Path, store: &Store) -> Router {
             rest: Arc::default(),
             meters: Arc::default(),
         },
-        ways,
+        delivery_config,
     );
     let ports = Arc::new(ports(directory, store, &delivery));
     let settings = LaneSettings {

@@ -30,7 +30,7 @@ use hob_model::provider::{Provider, Request, Sink};
 use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_router::command::Mode;
-use hob_router::delivery::ways::{DeliveryLimits, Ways};
+use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
 use hob_router::intake::{IntakeLimits, Router, Terms};
 use hob_router::lanes::{LaneSettings, Lanes};
@@ -129,7 +129,7 @@ fn delivery(
     channels: Vec<Arc<dyn Channel>>,
     (stop, tracker, rest): (&CancellationToken, &TaskTracker, &Arc<Notify>),
 ) -> Delivery {
-    let ways = Ways {
+    let delivery_config = DeliveryConfig {
         channels,
         limits: delivery_limits(),
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
@@ -148,7 +148,7 @@ fn delivery(
             rest: Arc::clone(rest),
             meters: Arc::default(),
         },
-        ways,
+        delivery_config,
     )
 }
 

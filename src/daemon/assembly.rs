@@ -36,7 +36,7 @@ use hob_model::metered::Metering;
 use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_model::transcription::Transcriber;
-use hob_router::delivery::ways::{DeliveryLimits, Ways};
+use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
 use hob_router::intake::{IntakeLimits, Terms};
 use hob_router::respond::House;
@@ -137,8 +137,8 @@ pub(super) fn serves(channels: &[Arc<dyn Channel>]) -> BTreeSet<ChannelKind> {
 }
 
 /// What delivery goes by.
-pub(super) fn ways(config: &Config, channels: Vec<Arc<dyn Channel>>) -> Ways {
-    Ways {
+pub(super) fn delivery_config(config: &Config, channels: Vec<Arc<dyn Channel>>) -> DeliveryConfig {
+    DeliveryConfig {
         channels,
         limits: delivery_limits(config),
         stream: stream_settings(config),
@@ -166,7 +166,7 @@ pub(super) fn delivery(
         rest: Arc::clone(rest),
         meters: Arc::default(),
     };
-    Delivery::new(ports, ways(&blueprint.config, channels))
+    Delivery::new(ports, delivery_config(&blueprint.config, channels))
 }
 
 /// The skills, as they lie in their folders.

@@ -33,7 +33,7 @@ use hob_model::catalog::{Catalog, Entry};
 use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_router::command::Mode;
-use hob_router::delivery::ways::{DeliveryLimits, Ways};
+use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
 use hob_router::intake::{IntakeLimits, Router, Terms};
 use hob_router::lanes::{LaneSettings, Lanes};
@@ -160,8 +160,8 @@ fn accounts(world: &Arc<World>) -> Vec<Arc<Account>> {
     world.accounts().into_iter().map(account).collect()
 }
 
-fn ways(accounts: &[Arc<Account>], access: &Arc<AccessList>) -> Ways {
-    Ways {
+fn delivery_config(accounts: &[Arc<Account>], access: &Arc<AccessList>) -> DeliveryConfig {
+    DeliveryConfig {
         channels: accounts.iter().map(|account| Arc::clone(account) as Arc<dyn Channel>).collect(),
         limits: delivery_limits(),
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
@@ -194,7 +194,7 @@ impl Process {
                 rest: Arc::clone(&rest),
                 meters: Arc::default(),
             },
-            ways(&accounts, &access),
+            delivery_config(&accounts, &access),
         );
         let ports = Ports {
             store: store.clone(),

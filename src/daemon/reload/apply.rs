@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::try_join_all;
 
-use crate::daemon::assembly::{Made, channels, serves, ways};
+use crate::daemon::assembly::{Made, channels, delivery_config, serves};
 use crate::daemon::begins::{self, Begins};
 use crate::daemon::channels::{Live, Wired, Wiring, built, wirings};
 use crate::daemon::error::StartError;
@@ -105,7 +105,7 @@ impl Reloader {
         let reach = channels(&self.blueprint, &wired, (self.roots.page.as_ref(), self.roots.windows.as_ref()));
         let served = serves(&reach);
         let terms = self.made.terms(&self.roots, (&self.servers, &self.blueprint));
-        self.roots.delivery.exchange(ways(&config, reach));
+        self.roots.delivery.exchange(delivery_config(&config, reach));
         self.router.terms.store(Arc::new(terms));
         self.router.lanes.exchange(ports, served, config.daemon.runs_parallel_max);
         self.move_channels(wired, &steps);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use crate::delivery::ways::DeliveryLimits;
+use crate::delivery::config::DeliveryLimits;
 use crate::mail::{Gate, LetterRules, gate};
 use hob_core::domain::ids::{OutboxId, SessionId};
 use hob_core::domain::outgoing::{DeliveryError, Receipt};

@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use async_trait::async_trait;
 
 use super::*;
+use crate::delivery::config::{DeliveryConfig, DeliveryLimits};
 use crate::delivery::tests::{Call, Desk, conversation};
-use crate::delivery::ways::{DeliveryLimits, Ways};
 use crate::delivery::{Delivery, DeliveryPorts};
 use hob_agent::ports::Watcher;
 use hob_core::domain::clock::Clock;
@@ -109,7 +109,7 @@ fn place() -> Destination {
 }
 
 fn delivery(desk: &Desk, stop: &CancellationToken, store: &Store, stream: StreamSettings) -> Delivery {
-    let ways = Ways {
+    let config = DeliveryConfig {
         channels: vec![Arc::clone(&desk.platform) as _],
         limits: DeliveryLimits {
             attempts_max: 3,
@@ -133,7 +133,7 @@ fn delivery(desk: &Desk, stop: &CancellationToken, store: &Store, stream: Stream
             rest: Arc::default(),
             meters: Arc::default(),
         },
-        ways,
+        config,
     )
 }
 
