@@ -38,7 +38,7 @@ use hob_model::table::Table;
 use hob_router::command::Mode;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
-use hob_router::intake::{IntakeLimits, Router, Terms};
+use hob_router::intake::{IntakeConfig, IntakeLimits, Router};
 use hob_router::lanes::{LaneSettings, Lanes};
 use hob_router::respond::House;
 use hob_router::streaming::StreamSettings;
@@ -214,7 +214,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         redactor: Redactor::default(),
         store: store.clone(),
         clock,
-        terms: arc_swap::ArcSwap::from_pointee(Terms {
+        terms: arc_swap::ArcSwap::from_pointee(IntakeConfig {
             access: Arc::new(access),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: Mode::Queue },
             house: Arc::new(house),

@@ -38,7 +38,7 @@ use hob_model::table::Table;
 use hob_model::transcription::Transcriber;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
-use hob_router::intake::{IntakeLimits, Terms};
+use hob_router::intake::{IntakeConfig, IntakeLimits};
 use hob_router::respond::House;
 use hob_router::streaming::StreamSettings;
 use hob_skill::library::Library;
@@ -206,7 +206,7 @@ impl Made {
     }
 
     /// What intake and commands go by.
-    pub(super) fn terms(&self, roots: &Roots, (servers, blueprint): (&Servers, &Blueprint)) -> Terms {
+    pub(super) fn terms(&self, roots: &Roots, (servers, blueprint): (&Servers, &Blueprint)) -> IntakeConfig {
         let ports = &self.ports;
         let house = House {
             models: Arc::clone(&ports.models),
@@ -226,7 +226,7 @@ impl Made {
             backups: backups::folder(&blueprint.data_dir, self.config.backup.dir.as_ref()),
             started: roots.started,
         };
-        Terms {
+        IntakeConfig {
             access: Arc::clone(&ports.access),
             limits: intake_limits(&self.config),
             house: Arc::new(house),

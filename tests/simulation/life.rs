@@ -35,7 +35,7 @@ use hob_model::table::Table;
 use hob_router::command::Mode;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
-use hob_router::intake::{IntakeLimits, Router, Terms};
+use hob_router::intake::{IntakeConfig, IntakeLimits, Router};
 use hob_router::lanes::{LaneSettings, Lanes};
 use hob_router::mail::LetterRules;
 use hob_router::respond::House;
@@ -237,7 +237,7 @@ impl Process {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
-            terms: ArcSwap::from_pointee(Terms {
+            terms: ArcSwap::from_pointee(IntakeConfig {
                 access,
                 limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
                 house: Arc::new(house),

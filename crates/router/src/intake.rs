@@ -60,7 +60,7 @@ pub struct Router {
     /// Finds this Hob's secrets: who says one has it neither recorded nor sent on.
     pub redactor: Redactor,
     /// What is gone by, of the config that runs. Whoever takes something in looks once.
-    pub terms: ArcSwap<Terms>,
+    pub terms: ArcSwap<IntakeConfig>,
     /// The lanes.
     pub lanes: Lanes,
     /// The outbox's workers.
@@ -70,7 +70,7 @@ pub struct Router {
 }
 
 /// What intake and commands go by: all that is of one config, exchanged as a whole.
-pub struct Terms {
+pub struct IntakeConfig {
     /// Who is let in.
     pub access: Arc<AccessList>,
     /// The numbers.
@@ -122,7 +122,7 @@ impl Intake for Router {
 impl Router {
     /// What is gone by now.
     #[must_use]
-    pub fn terms(&self) -> Arc<Terms> {
+    pub fn terms(&self) -> Arc<IntakeConfig> {
         self.terms.load_full()
     }
 
@@ -192,7 +192,7 @@ impl Router {
     /// What is for Hob may need what is far away, and is not to be waited for in a transaction, which looks again who speaks.
     async fn look_afar(
         &self,
-        terms: &Terms,
+        terms: &IntakeConfig,
         inbound: &Inbound,
         others: &[OtherName],
         now: Timestamp,
@@ -213,7 +213,7 @@ impl Router {
     /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.
     async fn fetch(
         &self,
-        terms: &Terms,
+        terms: &IntakeConfig,
         inbound: &Inbound,
         role: Role,
         others: &[OtherName],

@@ -2,7 +2,7 @@
 //!
 //! Never: a look at who may; whoever calls it has looked.
 
-use crate::intake::{Router, Terms};
+use crate::intake::{IntakeConfig, Router};
 use hob_core::domain::ids::{MemoryId, SessionId};
 use hob_core::domain::memory::Scope;
 use hob_memory::forget::{self, Forget, Forgotten};
@@ -74,7 +74,7 @@ impl Router {
     }
 
     /// Takes as much as is soon done out of a scope of which everything is to go.
-    pub(crate) async fn empty(&self, terms: &Terms, scope: Scope) {
+    pub(crate) async fn empty(&self, terms: &IntakeConfig, scope: Scope) {
         if let Err(error) = forget::some_of(&terms.house.memory, scope, SLICES_AT_ONCE).await {
             tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
         }
@@ -85,7 +85,7 @@ impl Router {
 }
 
 /// What is gone from the database need not be found by meaning either.
-pub(crate) fn take_out(terms: &Terms, forgotten: &[(Scope, MemoryId)]) {
+pub(crate) fn take_out(terms: &IntakeConfig, forgotten: &[(Scope, MemoryId)]) {
     for (scope, memory) in forgotten {
         terms.house.memory.nearby.forget(*scope, *memory);
     }
