@@ -28,12 +28,12 @@ use hob_core::policy::budget::Budget;
 use hob_core::policy::quota::Quotas;
 use hob_core::render::render;
 use hob_memory::recall::Memory;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::Catalog;
 use hob_model::catalog::Entry;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::Completion;
 use hob_model::provider::{Provider, Request, Sink};
-use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_router::command::Mode;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
@@ -142,7 +142,7 @@ fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
         table: Arc::new(Table::new(&Default::default()).unwrap()),
         counts: Arc::default(),
         reply_tokens: 1_000,
-        purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
+        budget_guard: Arc::new(BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC }),
         meter: Arc::new(Meter { quotas: Quotas::default() }),
         access: Arc::default(),
         rng: Arc::new(SystemRng),
@@ -192,7 +192,7 @@ fn router(directory: &Path, store: &Store) -> Router {
     };
     let house = House {
         models: Arc::clone(&ports.models),
-        purse: Arc::clone(&ports.purse),
+        budget_guard: Arc::clone(&ports.budget_guard),
         meter: Arc::clone(&ports.meter),
         personas: Arc::default(),
         memory: ports.memory.clone(),

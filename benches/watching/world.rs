@@ -22,12 +22,12 @@ use hob_core::domain::upkeep::LastRound;
 use hob_core::policy::budget::Budget;
 use hob_core::policy::quota::Quotas;
 use hob_memory::recall::Memory;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::{Catalog, Entry};
 use hob_model::error::ModelError;
 use hob_model::message::{Completion, Usage};
 use hob_model::metered::Metering;
 use hob_model::provider::{Provider, Request, Sink};
-use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_router::command::Mode;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
@@ -163,7 +163,7 @@ impl World {
         let metering = Metering { meters: Arc::clone(delivery.meters()), table: Arc::clone(&table) };
         let catalog = Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock));
         let models = Arc::new(catalog.metered(&metering));
-        let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
+        let budget_guard = Arc::new(BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC });
         let meter = Arc::new(Meter { quotas: Quotas::default() });
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let skills = Arc::new(hob_skill::library::Library::plain(store.clone(), directory));
@@ -183,7 +183,7 @@ impl World {
             table: Arc::clone(&table),
             counts: Arc::default(),
             reply_tokens: 1_000,
-            purse: Arc::clone(&purse),
+            budget_guard: Arc::clone(&budget_guard),
             meter: Arc::clone(&meter),
             access: Arc::default(),
             rng: Arc::new(SystemRng),
@@ -201,7 +201,7 @@ impl World {
         let house = House {
             models,
             table,
-            purse,
+            budget_guard,
             meter,
             personas,
             memory,

@@ -29,8 +29,8 @@ use hob_core::policy::access::{AccessList, Alias};
 use hob_core::policy::budget::{Budget, Limited, Limits};
 use hob_core::policy::quota::Quotas;
 use hob_memory::recall::Memory;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::{Catalog, Entry};
-use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_router::command::Mode;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
@@ -212,7 +212,7 @@ impl Process {
             table: Arc::new(prices()),
             counts: Arc::default(),
             reply_tokens: TOKENS_WRITTEN,
-            purse: Arc::new(Purse { budget: budget(), zone: TimeZone::UTC }),
+            budget_guard: Arc::new(BudgetGuard { budget: budget(), zone: TimeZone::UTC }),
             meter: Arc::new(Meter { quotas: quotas(world) }),
             access: Arc::clone(&access),
             rng: Arc::clone(world) as _,
@@ -299,7 +299,7 @@ impl Process {
 fn house(world: &Arc<World>, ports: &Ports) -> House {
     House {
         models: Arc::clone(&ports.models),
-        purse: Arc::clone(&ports.purse),
+        budget_guard: Arc::clone(&ports.budget_guard),
         meter: Arc::clone(&ports.meter),
         personas: Arc::default(),
         memory: ports.memory.clone(),

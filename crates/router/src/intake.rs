@@ -227,7 +227,7 @@ impl Router {
             transcriber: terms.transcriber.as_deref(),
             delivery: &self.delivery,
             store: &self.store,
-            purse: &terms.house.purse,
+            budget_guard: &terms.house.budget_guard,
             personas: &terms.house.personas,
             speaker: (role, others),
             redactor: &self.redactor,

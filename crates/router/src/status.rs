@@ -14,7 +14,7 @@ use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::policy::budget::{Amount, Scope, Span};
-use hob_model::purse::Standing;
+use hob_model::budget_guard::Standing;
 use hob_store::agents::AtWork;
 use hob_store::error::StoreError;
 use hob_store::runs::look::StateCount;
@@ -68,12 +68,13 @@ impl Sums {
         caller: &Caller<'_>,
         caps: Vec<Standing>,
     ) -> Result<Option<Self>, StoreError> {
-        let (purse, now) = (&desk.house.purse, desk.now);
+        let (budget_guard, now) = (&desk.house.budget_guard, desk.now);
         if caller.principal.role == Role::Guest {
             return Ok(None);
         }
         let day_ago = now - SignedDuration::from_hours(24);
-        let midnight = now.to_zoned(purse.zone.clone()).start_of_day().map_or(day_ago, |midnight| midnight.timestamp());
+        let midnight =
+            now.to_zoned(budget_guard.zone.clone()).start_of_day().map_or(day_ago, |midnight| midnight.timestamp());
         Ok(Some(Self {
             today: Money::from_nanos(spend::since(tx, millis(midnight), None).await?.cost),
             caps,
@@ -94,8 +95,8 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
     let chosen = desk.chosen_model(caller);
     let routed = chosen.is_none().then(|| house.tiers());
     let chain = house.models.chain(chosen);
-    let zone = house.purse.zone.clone();
-    let caps = house.purse.standing(tx, desk.spender(caller), now).await?;
+    let zone = house.budget_guard.zone.clone();
+    let caps = house.budget_guard.standing(tx, desk.spender(caller), now).await?;
     let (own, caps): (Vec<_>, Vec<_>) = caps.into_iter().partition(|cap| !cap.window.is_told_ahead());
     let status = Status {
         up: now.duration_since(house.started),

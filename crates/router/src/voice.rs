@@ -21,7 +21,7 @@ use hob_core::domain::principal::Role;
 use hob_core::domain::redactor::Redactor;
 use hob_core::policy::budget::Sum;
 use hob_core::policy::persona::Here;
-use hob_model::purse::{Purse, Refusal, Spender, Wanted};
+use hob_model::budget_guard::{BudgetGuard, Refusal, Spender, Wanted};
 use hob_model::transcription::{Deaf, Heard, Kind, Recording, Transcriber};
 use hob_store::error::StoreError;
 use hob_store::recordings::{self, End, Which, Words};
@@ -41,7 +41,7 @@ pub(super) struct Ear<'a> {
     pub(super) transcriber: Option<&'a Transcriber>,
     pub(super) delivery: &'a Delivery,
     pub(super) store: &'a Store,
-    pub(super) purse: &'a Arc<Purse>,
+    pub(super) budget_guard: &'a Arc<BudgetGuard>,
     pub(super) personas: &'a Arc<Personas>,
     /// What the sender may, and their other names.
     pub(super) speaker: (Role, &'a [OtherName]),
@@ -104,7 +104,7 @@ impl Ear<'_> {
             server: inbound.circumstances.server.clone(),
             role: self.speaker.0,
             others: self.speaker.1.to_vec(),
-            purse: Arc::clone(self.purse),
+            budget_guard: Arc::clone(self.budget_guard),
             personas: Arc::clone(self.personas),
             model: transcriber.label(),
             wanted: transcriber.estimate(kept.bytes, seconds),
@@ -176,7 +176,7 @@ struct Begin {
     server: Option<String>,
     role: Role,
     others: Vec<OtherName>,
-    purse: Arc<Purse>,
+    budget_guard: Arc<BudgetGuard>,
     personas: Arc<Personas>,
     model: String,
     wanted: Sum,
@@ -199,7 +199,7 @@ impl Begin {
         let user = self.speaker(tx).await?;
         let spender = Spender { run: None, user, role: self.role, persona };
         let wanted = Wanted { sum: self.wanted, over: None };
-        if let Some(refusal) = self.purse.refuses(tx, spender, wanted, self.now).await? {
+        if let Some(refusal) = self.budget_guard.refuses(tx, spender, wanted, self.now).await? {
             return Ok(Begun::Refused(refusal));
         }
         let (reserved, estimate) = (self.wanted.usd.nanos(), i64::try_from(self.wanted.tokens).unwrap_or(i64::MAX));
@@ -327,7 +327,7 @@ mod tests {
             server: None,
             role: Role::User,
             others: Vec::new(),
-            purse: Arc::new(Purse { budget, zone: TimeZone::UTC }),
+            budget_guard: Arc::new(BudgetGuard { budget, zone: TimeZone::UTC }),
             personas: Arc::default(),
             model: "transcription/one".to_owned(),
             wanted: Sum { usd: EACH, tokens: 30 },
@@ -367,7 +367,7 @@ mod tests {
             let hour = Limits { usd: None, tokens: Some(70) };
             let budget = Budget { person: Limited { hour, ..Limited::default() }, ..Budget::default() };
             let wanted = Sum { usd: Money::ZERO, tokens: 30 };
-            Begin { purse: Arc::new(Purse { budget, zone: TimeZone::UTC }), wanted, ..begin(message) }
+            Begin { budget_guard: Arc::new(BudgetGuard { budget, zone: TimeZone::UTC }), wanted, ..begin(message) }
         };
         assert!(matches!(begin("a").run(&mut tx).await.unwrap(), Begun::Call(_)));
         assert!(matches!(begin("b").run(&mut tx).await.unwrap(), Begun::Call(_)));

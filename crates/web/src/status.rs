@@ -278,7 +278,7 @@ pub async fn gather(router: &Router, places: &Places) -> StatusReport {
     let terms = router.terms();
     let books = match tokio::time::timeout(
         ANSWERS_WITHIN,
-        router.store.read(async |tx| look(tx, &terms.house.purse.zone, now).await),
+        router.store.read(async |tx| look(tx, &terms.house.budget_guard.zone, now).await),
     )
     .await
     {

@@ -220,7 +220,7 @@ impl Driver {
                 blobs: self.blobs.clone(),
                 unwritten: Vec::new(),
                 takes_words: outbox.is_some(),
-                purse: Arc::clone(&self.ports.purse),
+                budget_guard: Arc::clone(&self.ports.budget_guard),
                 meter: Arc::clone(&self.ports.meter),
                 access: Arc::clone(&self.ports.access),
                 contents: self.ports.contents.clone(),
