@@ -214,7 +214,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         redactor: Redactor::default(),
         store: store.clone(),
         clock,
-        terms: arc_swap::ArcSwap::from_pointee(IntakeConfig {
+        config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
             access: Arc::new(access),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: Mode::Queue },
             house: Arc::new(house),

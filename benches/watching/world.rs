@@ -220,7 +220,7 @@ impl World {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
-            terms: arc_swap::ArcSwap::from_pointee(IntakeConfig {
+            config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
                 access: Arc::default(),
                 limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
                 house: Arc::new(house),

@@ -206,7 +206,7 @@ impl Made {
     }
 
     /// What intake and commands go by.
-    pub(super) fn terms(&self, roots: &Roots, (servers, blueprint): (&Servers, &Blueprint)) -> IntakeConfig {
+    pub(super) fn intake_config(&self, roots: &Roots, (servers, blueprint): (&Servers, &Blueprint)) -> IntakeConfig {
         let ports = &self.ports;
         let house = House {
             models: Arc::clone(&ports.models),

@@ -237,7 +237,7 @@ impl Process {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
-            terms: ArcSwap::from_pointee(IntakeConfig {
+            config: ArcSwap::from_pointee(IntakeConfig {
                 access,
                 limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
                 house: Arc::new(house),

@@ -37,7 +37,7 @@ pub struct Heartbeat {
 impl Router {
     /// Enqueues the run of the present slot; false if there is a reason for none.
     pub async fn beat(&self, heartbeat: &Heartbeat) -> Result<bool, StoreError> {
-        let access = Arc::clone(&self.terms().access);
+        let access = Arc::clone(&self.config().access);
         let role = async |tx: &mut Tx| members::role_of(tx, &access, &heartbeat.conversation, &heartbeat.owner).await;
         let Some(role) = self.store.read(role).await? else { return Ok(false) };
         let (heartbeat, now) = (heartbeat.clone(), self.clock.now());

@@ -41,7 +41,7 @@ impl Router {
         let hears =
             health.filter(|(_, _, health)| matches!(health.liveness, Liveness::Connecting | Liveness::Connected));
         let reach = hears.map(|(kind, account, _)| (kind, account)).collect();
-        let access = Arc::clone(&self.terms().access);
+        let access = Arc::clone(&self.config().access);
         let now = self.clock.now();
         let told = self.store.write(async move |tx| tell(tx, &access, &telling, &reach, now).await).await?;
         told.iter().for_each(|session| self.delivery.wake(*session));

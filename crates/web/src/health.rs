@@ -187,7 +187,7 @@ pub(super) async fn look(router: &Router) -> (Report, Option<Glance>) {
             None
         }
     };
-    let house = Arc::clone(&router.terms().house);
+    let house = Arc::clone(&router.config().house);
     let seen = Seen {
         channels: router.delivery.health(),
         models: models(&house.models),

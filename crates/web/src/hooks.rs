@@ -57,7 +57,7 @@ struct Hooks {
 
 /// The routes of these webhooks.
 pub fn routes(router: Arc<Router>, now: Arc<Webhooks>) -> Routes {
-    let decoy = Secret::new(router.terms().house.rng.id());
+    let decoy = Secret::new(router.config().house.rng.id());
     let hooks = Hooks { router, now, decoy, told: PerMinute::new(REFUSED_TOLD_PER_MINUTE) };
     Routes::new().route("/hooks/{name}", post(call)).with_state(Arc::new(hooks))
 }

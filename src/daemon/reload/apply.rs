@@ -104,9 +104,9 @@ impl Reloader {
         self.servers = self.servers.followed_by(all, &ports.tools, self.blueprint.stays);
         let reach = channels(&self.blueprint, &wired, (self.roots.page.as_ref(), self.roots.windows.as_ref()));
         let served = serves(&reach);
-        let terms = self.made.terms(&self.roots, (&self.servers, &self.blueprint));
+        let intake_config = self.made.intake_config(&self.roots, (&self.servers, &self.blueprint));
         self.roots.delivery.exchange(delivery_config(&config, reach));
-        self.router.terms.store(Arc::new(terms));
+        self.router.config.store(Arc::new(intake_config));
         self.router.lanes.exchange(ports, served, config.daemon.runs_parallel_max);
         self.move_channels(wired, &steps);
         self.begin_these(begins);

@@ -71,7 +71,7 @@ impl Router {
             Order::Answer { .. } => self.store.read(async |tx| LookAsked::run(run).look(tx).await).await?,
             Order::Stop { .. } | Order::Resume | Order::AfterFailure(_) => Vec::new(),
         };
-        let access = Arc::clone(&self.terms().access);
+        let access = Arc::clone(&self.config().access);
         let carry = Arc::new(CarryOut { run, order, by, access, seen, now: self.clock.now() });
         let (ordered, lanes) = self.store.write(async move |tx| carry.run(tx).await).await?;
         tracing::info!(%run, ?ordered, "agent_run.ordered");

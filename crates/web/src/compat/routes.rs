@@ -104,7 +104,7 @@ async fn complete(
     let asked = CompletionRequest::parse(&body)?.asked(caller.key)?;
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty());
     let given = text("idempotency-key");
-    let nonce = given.map_or_else(|| served.router.terms().house.rng.id(), |given| print(&["key", given]));
+    let nonce = given.map_or_else(|| served.router.config().house.rng.id(), |given| print(&["key", given]));
     let mut find = Find::of(&asked, nonce.chars().take(24).collect(), served.router.clock.now());
     find.named = text(SESSION.as_str()).map(|name| named(name.to_owned())).transpose()?;
     find.is_named = given.is_some();

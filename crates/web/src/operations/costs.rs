@@ -141,7 +141,7 @@ async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<Share>, Stor
 }
 
 async fn read(served: &Served, days: Option<u16>, by: By) -> Result<(Vec<Date>, Vec<Share>), Refused> {
-    let zone = served.router.terms().house.budget_guard.zone.clone();
+    let zone = served.router.config().house.budget_guard.zone.clone();
     let Days { dates, moments } = Days::until(served.router.clock.now(), &zone, days);
     Ok((dates, served.router.store.read(async |tx| shares(tx, &moments, by).await).await?))
 }

@@ -185,7 +185,7 @@ pub(crate) async fn make(
     let redact = |text: String| router.redactor.redact(&text).into_owned();
     let wish = Wish { when: Some(redact(new.when)), task: Some(redact(new.task)), zone: new.zone };
     let maker = Maker { user, conversation: place, taint: Taint::default(), call: None };
-    let house = router.terms().house.budget_guard.zone.clone();
+    let house = router.config().house.budget_guard.zone.clone();
     let new = wish.shape(maker, (&house, now)).map_err(|error| Refused::Bad(error.to_string()))?;
     let made = router.store.write(async move |tx| make_once(tx, &new, now).await).await?;
     answer(&served, made, now).map(Json)

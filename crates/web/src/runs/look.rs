@@ -142,7 +142,7 @@ async fn run(
     let read = served.router.store.read(async |tx| stands_beside(tx, RunId(run)).await);
     let (entry, paused, failed) = read.await?.ok_or(Refused::NotFound("run"))?;
     let entry = RunEntry::from(entry);
-    let models = served.router.terms().house.models.labels().map(|(_, label)| label.to_owned()).collect();
+    let models = served.router.config().house.models.labels().map(|(_, label)| label.to_owned()).collect();
     let (tree, gone, upto, (question, failure)) = match served.recorded(run).await? {
         Err(why) => (None, Some(why), 0, (None, None)),
         Ok(recorded) => {
