@@ -22,7 +22,7 @@ use hob_store::web_door::{self, Token};
 use hob_web::ask::{AskError, ask};
 use hob_web::door::login::{self, link};
 use hob_web::door::{PageRole, hash, new_key};
-use hob_web::page::Whereabouts;
+use hob_web::page::PageAddress;
 
 /// How long a running Hob may take to answer.
 const WITHIN: Duration = Duration::from_secs(8);
@@ -135,7 +135,7 @@ pub(super) fn page(directory: &Path) -> anyhow::Result<String> {
         Err(AskError::NotRunning) => bail!("Hob is not running: the page is served by `hob run`"),
         Err(error) => return Err(error.into()),
     };
-    let told: Whereabouts = serde_json::from_str(&answer.body).context("the Hob that runs is another version")?;
+    let told: PageAddress = serde_json::from_str(&answer.body).context("the Hob that runs is another version")?;
     told.at
         .context("this Hob serves no page: [server] listen is `off`, or the port is somebody else's, as its log says")
 }

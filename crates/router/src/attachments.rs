@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::delivery::{Delivery, Fetched};
-use crate::voice::{Ear, Spoken};
+use crate::voice::{Spoken, VoiceInput};
 use hob_core::domain::ids::{InboundId, SessionId};
 use hob_core::domain::inbound::{Attachment, Happening, Inbound};
 use hob_core::domain::origin::{Origin, Source, Taint};
@@ -66,19 +66,19 @@ impl Told {
 
 /// Fetches what came with a message, and has its recordings put into words. A platform's error may hold the address that
 /// was asked, with this Hob's key in it.
-pub(super) async fn fetch(ear: &Ear<'_>, inbound: &Inbound, redactor: &Redactor) -> Vec<Came> {
+pub(super) async fn fetch(voice: &VoiceInput<'_>, inbound: &Inbound, redactor: &Redactor) -> Vec<Came> {
     let end = Instant::now() + FETCH_MAX;
     let mut all = Vec::with_capacity(inbound.attachments.len().min(FILES_MAX));
     for (index, attachment) in inbound.attachments.iter().enumerate() {
         let fetched = if index < FILES_MAX {
-            one(ear.delivery, inbound, attachment, end).await
+            one(voice.delivery, inbound, attachment, end).await
         } else {
             Err(format!("{FILES_MAX} files in one message are the most"))
         };
         let fetched = fetched.map_err(|why| redactor.redact(&why).into_owned());
         let mut spoken = None;
         match &fetched {
-            Ok(fetched) => spoken = ear.hear(inbound, index, fetched, end).await,
+            Ok(fetched) => spoken = voice.hear(inbound, index, fetched, end).await,
             Err(why) => tracing::warn!(why, "a file that came with a message could not be had"),
         }
         match spoken.as_mut().map(|spoken| &mut spoken.heard) {

@@ -27,7 +27,7 @@ use crate::intake::take::Take;
 use crate::lanes::Lanes;
 use crate::memory;
 use crate::respond::House;
-use crate::voice::{Ear, OtherName};
+use crate::voice::{OtherName, VoiceInput};
 use hob_core::domain::channel::{Accepted, Intake, IntakeError};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, Inbound, Proof};
@@ -223,7 +223,7 @@ impl Router {
         if !is_new || self.store.read(async |tx| inbound::is_claimed(tx, place, id).await).await? {
             return Ok(Vec::new());
         }
-        let ear = Ear {
+        let voice = VoiceInput {
             transcriber: config.transcriber.as_deref(),
             delivery: &self.delivery,
             store: &self.store,
@@ -233,6 +233,6 @@ impl Router {
             redactor: &self.redactor,
             now: self.clock.now(),
         };
-        Ok(attachments::fetch(&ear, inbound, &self.redactor).await)
+        Ok(attachments::fetch(&voice, inbound, &self.redactor).await)
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! Never: a failure that costs the message, which says what is missing instead; or money that is spent before it is set aside
 //! on record.
-//! Start at [`Ear::hear`].
+//! Start at [`VoiceInput::hear`].
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ const OTHERS_CHARS_MAX: usize = 20_000;
 pub(super) type OtherName = (ChannelKind, Option<String>);
 
 /// Who hears recordings, and what for.
-pub(super) struct Ear<'a> {
+pub(super) struct VoiceInput<'a> {
     pub(super) transcriber: Option<&'a Transcriber>,
     pub(super) delivery: &'a Delivery,
     pub(super) store: &'a Store,
@@ -61,7 +61,7 @@ pub(super) struct Spoken {
     pub(super) seconds: Option<u32>,
 }
 
-impl Ear<'_> {
+impl VoiceInput<'_> {
     /// The words in a file that came, before `end`; none: it is no recording, or one that nobody was to hear.
     pub(super) async fn hear(
         &self,

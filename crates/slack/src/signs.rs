@@ -31,7 +31,7 @@ struct MessageRef {
 /// The reactions that each message has, the threads that show a status, and what Slack does not let Hob show at all.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
-    faces: Mutex<BTreeMap<MessageRef, Face>>,
+    reactions: Mutex<BTreeMap<MessageRef, Reactions>>,
     thinking: Mutex<BTreeSet<MessageRef>>,
     no_status: AtomicBool,
     no_reactions: AtomicBool,
@@ -39,7 +39,7 @@ pub(super) struct Signs {
 
 /// What a message may show.
 #[derive(Debug)]
-struct Face {
+struct Reactions {
     moods: Vec<Mood>,
     /// Whether Slack has said yes to all of that: there is one, and it stands.
     is_settled: bool,
@@ -143,26 +143,28 @@ impl Signs {
             self.react(web, "reactions.remove", message, name).await?;
         }
         // Only now: what Slack has not done is asked for again.
-        lock(&self.faces).insert(message.clone(), Face { moods: vec![mood], is_settled: true });
+        lock(&self.reactions).insert(message.clone(), Reactions { moods: vec![mood], is_settled: true });
         Ok(())
     }
 
     /// Notes that this reaction may stand there; the others that may. None: it stands there alone.
     fn begin(&self, message: &MessageRef, mood: Mood) -> Option<Vec<Mood>> {
-        let mut faces = lock(&self.faces);
-        if faces.len() >= KEPT_MAX && !faces.contains_key(message) {
-            faces.clear();
+        let mut reactions = lock(&self.reactions);
+        if reactions.len() >= KEPT_MAX && !reactions.contains_key(message) {
+            reactions.clear();
         }
-        let unknown =
-            || Face { moods: if mood == Mood::Seen { Vec::new() } else { UNFINISHED.to_vec() }, is_settled: false };
-        let face = faces.entry(message.clone()).or_insert_with(unknown);
-        if face.is_settled && face.moods == [mood] {
+        let unknown = || Reactions {
+            moods: if mood == Mood::Seen { Vec::new() } else { UNFINISHED.to_vec() },
+            is_settled: false,
+        };
+        let shown = reactions.entry(message.clone()).or_insert_with(unknown);
+        if shown.is_settled && shown.moods == [mood] {
             return None;
         }
-        face.is_settled = false;
-        face.moods.retain(|other| *other != mood);
-        let others = face.moods.clone();
-        face.moods.push(mood);
+        shown.is_settled = false;
+        shown.moods.retain(|other| *other != mood);
+        let others = shown.moods.clone();
+        shown.moods.push(mood);
         Some(others)
     }
 

@@ -36,7 +36,7 @@ use tracing::info;
 use crate::link::{Link, identify};
 use crate::poll::Poller;
 use crate::settings::Settings;
-use crate::signs::Mute;
+use crate::signs::ReactionlessChats;
 use crate::webhook::{Calls, Watch};
 use hob_core::domain::channel::{Adapter, Channel, FetchError, Intake, IntakeError, Sign, Unusable, UpdateSink};
 use hob_core::domain::clock::Clock;
@@ -59,7 +59,7 @@ pub struct Telegram {
     /// The client of all requests but the polls.
     sender: Bot,
     health: Monitor,
-    mute: Mute,
+    reactionless: ReactionlessChats,
     calls: Calls,
     tracker: TaskTracker,
     /// Ends what the adapter spawned.
@@ -80,7 +80,7 @@ impl Telegram {
             rng,
             sender,
             health: Monitor::default(),
-            mute: Mute::default(),
+            reactionless: ReactionlessChats::default(),
             calls: Calls::default(),
             tracker: TaskTracker::new(),
             life: CancellationToken::new(),
