@@ -28,17 +28,17 @@ use hob_core::policy::budget::Budget;
 use hob_core::policy::quota::Quotas;
 use hob_core::render::render;
 use hob_memory::recall::Memory;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::Catalog;
 use hob_model::catalog::Entry;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::Completion;
 use hob_model::provider::{Provider, Request, Sink};
-use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_router::command::Mode;
-use hob_router::delivery::ways::{DeliveryLimits, Ways};
+use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
-use hob_router::intake::{IntakeLimits, Router, Terms};
+use hob_router::intake::{IntakeConfig, IntakeLimits, Router};
 use hob_router::lanes::{LaneSettings, Lanes};
 use hob_router::respond::House;
 use hob_router::streaming::StreamSettings;
@@ -144,7 +144,7 @@ fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
         table: Arc::new(Table::new(&Default::default()).unwrap()),
         counts: Arc::default(),
         reply_tokens: 1_000,
-        purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
+        budget_guard: Arc::new(BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC }),
         meter: Arc::new(Meter { quotas: Quotas::default() }),
         access: Arc::default(),
         rng: Arc::new(SystemRng),
@@ -157,7 +157,7 @@ fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
 
 fn router(directory: &Path, store: &Store) -> Router {
     let (stop, tracker, clock) = (CancellationToken::new(), TaskTracker::new(), Arc::new(SystemClock));
-    let ways = Ways {
+    let delivery_config = DeliveryConfig {
         channels: vec![Arc::new(Platform)],
         limits: DeliveryLimits {
             attempts_max: 12,
@@ -181,7 +181,7 @@ fn router(directory: &Path, store: &Store) -> Router {
             rest: Arc::default(),
             meters: Arc::default(),
         },
-        ways,
+        delivery_config,
     );
     let ports = Arc::new(ports(directory, store, &delivery));
     let settings = LaneSettings {
@@ -194,7 +194,7 @@ fn router(directory: &Path, store: &Store) -> Router {
     };
     let house = House {
         models: Arc::clone(&ports.models),
-        purse: Arc::clone(&ports.purse),
+        budget_guard: Arc::clone(&ports.budget_guard),
         meter: Arc::clone(&ports.meter),
         personas: Arc::default(),
         memory: ports.memory.clone(),
@@ -216,7 +216,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         redactor: Redactor::default(),
         store: store.clone(),
         clock,
-        terms: arc_swap::ArcSwap::from_pointee(Terms {
+        config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
             access: Arc::new(access),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: Mode::Queue },
             house: Arc::new(house),

@@ -42,7 +42,7 @@ async fn n12_a_household_goes_on_from_its_backup() {
     house.start().await;
     house.say(ADA, "the bins go out on Tuesday");
     house.told(ADA, 1).await;
-    house.telegram.hand(ADA, ("list.txt", b"milk"), "keep this");
+    house.telegram.hand(ADA, "list.txt", b"milk", "keep this");
     house.told(ADA, 2).await;
     let folder = house.path("elsewhere");
     let talk = async {

@@ -12,13 +12,13 @@ use hob_core::domain::clock::Clock;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::budget::Budget;
 use hob_memory::extraction::{Extractor, Pass, Ports, Settings};
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::{Catalog, Entry};
 use hob_model::learned::Forget;
 use hob_model::offline::Offline;
 use hob_model::openai::OpenAi;
 use hob_model::openai::quirks::PLAIN;
 use hob_model::provider::Provider;
-use hob_model::purse::Purse;
 use hob_model::settings::{self, Deadlines, Tuning};
 use hob_model::table::Table;
 use hob_store::{Pace, Store};
@@ -66,7 +66,7 @@ async fn extractor(home: &std::path::Path, primary: Arc<dyn Provider>, fast: Opt
         store,
         models: Arc::new(Catalog::new(Entry::new("primary", primary), others, Arc::new(Now))),
         table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
-        purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
+        budget_guard: Arc::new(BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC }),
         clock: Arc::new(Now),
     };
     let settings = Settings {

@@ -167,7 +167,7 @@ async fn telegrams_client_understands_the_fake() {
     fake.post(Post::new(-5, 7, "in a topic").in_topic(42));
     let origin = json!({"type": "hidden_user", "date": 1, "sender_user_name": "Bob"});
     fake.post(Post::new(7, 7, "not mine").with(json!({ "forward_origin": origin })));
-    fake.album((7, 7), "g1", &["one", "two"]);
+    fake.album(7, 7, "g1", &["one", "two"]);
     fake.migrate(-78, -100_078);
     let asked = fake.look(|world| world.ask(7, "Sure?", "y"));
     fake.press(7, 7, asked, "y");
@@ -288,8 +288,8 @@ async fn discord_py_understands_the_fake() {
         let sent = sent.await;
         fake.until_true("deleted file", |world| world.called("DELETE messages") == 1).await;
         fake.until_true("look at a message", |world| world.called("GET messages") == 2).await;
-        fake.press(HALL, BOB, (sent, "q:yes"));
-        fake.command(THREAD, ADA, ("status", None));
+        fake.press(HALL, BOB, sent, "q:yes");
+        fake.command(THREAD, ADA, "status", None);
         let settled = |world: &support::fake_discord::world::World| {
             let mut all = world.interactions.values();
             all.all(|known| known.answered.is_some() && (known.taken_back || !known.is_command))

@@ -22,17 +22,17 @@ use hob_core::domain::upkeep::LastRound;
 use hob_core::policy::budget::Budget;
 use hob_core::policy::quota::Quotas;
 use hob_memory::recall::Memory;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::{Catalog, Entry};
 use hob_model::error::ModelError;
 use hob_model::message::{Completion, Usage};
 use hob_model::metered::Metering;
 use hob_model::provider::{Provider, Request, Sink};
-use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_router::command::Mode;
-use hob_router::delivery::ways::{DeliveryLimits, Ways};
+use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
-use hob_router::intake::{IntakeLimits, Router, Terms};
+use hob_router::intake::{IntakeConfig, IntakeLimits, Router};
 use hob_router::lanes::{LaneSettings, Lanes};
 use hob_router::respond::House;
 use hob_router::streaming::StreamSettings;
@@ -131,7 +131,7 @@ fn delivery(
     channels: Vec<Arc<dyn Channel>>,
     (stop, tracker, rest): (&CancellationToken, &TaskTracker, &Arc<Notify>),
 ) -> Delivery {
-    let ways = Ways {
+    let delivery_config = DeliveryConfig {
         channels,
         limits: delivery_limits(),
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
@@ -150,7 +150,7 @@ fn delivery(
             rest: Arc::clone(rest),
             meters: Arc::default(),
         },
-        ways,
+        delivery_config,
     )
 }
 
@@ -165,7 +165,7 @@ impl World {
         let metering = Metering { meters: Arc::clone(delivery.meters()), table: Arc::clone(&table) };
         let catalog = Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock));
         let models = Arc::new(catalog.metered(&metering));
-        let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
+        let budget_guard = Arc::new(BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC });
         let meter = Arc::new(Meter { quotas: Quotas::default() });
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let skills = Arc::new(hob_skill::library::Library::plain(store.clone(), directory));
@@ -185,7 +185,7 @@ impl World {
             table: Arc::clone(&table),
             counts: Arc::default(),
             reply_tokens: 1_000,
-            purse: Arc::clone(&purse),
+            budget_guard: Arc::clone(&budget_guard),
             meter: Arc::clone(&meter),
             access: Arc::default(),
             rng: Arc::new(SystemRng),
@@ -204,7 +204,7 @@ impl World {
         let house = House {
             models,
             table,
-            purse,
+            budget_guard,
             meter,
             personas,
             memory,
@@ -223,7 +223,7 @@ impl World {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
-            terms: arc_swap::ArcSwap::from_pointee(Terms {
+            config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
                 access: Arc::default(),
                 limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
                 house: Arc::new(house),

@@ -91,7 +91,7 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
         told.push(format!("{} is not in it: keep a copy of that folder yourself", workspace.display()));
     }
     if let Some(keep) = arguments.keep {
-        let gone = archives::thin_out(&data_dir, &made, (usize::from(keep), now));
+        let gone = archives::thin_out(&data_dir, &made, usize::from(keep), now);
         let gone = gone.with_context(|| to.display().to_string())?;
         told.push(format!("{gone} older archives deleted"));
     }
@@ -151,7 +151,10 @@ async fn counted<T>(what: &'static str, count: &ByteCount, work: impl Future<Out
     loop {
         tokio::select! {
             done = &mut work => return done,
-            () = tokio::time::sleep(LOOK_EVERY) => progress.at(count.now()),
+            () = tokio::time::sleep(LOOK_EVERY) => {
+                let (done, all) = count.now();
+                progress.at(done, all);
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn run(command: BenchCommand, named: Option<&Path>) -> anyhow::Result
         let folder = tempfile::tempdir().context("there is no room for the databases")?;
         let progress = Progress::begin("Asking");
         let done = |at: (usize, usize), sample: &str, took: Duration| {
-            progress.step(at, &format!("{sample}: {:.1} s", took.as_secs_f64()));
+            progress.step(at.0, at.1, &format!("{sample}: {:.1} s", took.as_secs_f64()));
         };
         anyhow::Ok(recall(&text, folder.path(), embedder, &done).await?)
     })?;

@@ -72,11 +72,12 @@ pub struct HelpArguments {
 pub(super) fn run(arguments: &HelpArguments, environment: &Environment) -> anyhow::Result<()> {
     let is_seen = std::io::stdout().is_terminal();
     let styles = is_seen && environment.text("NO_COLOR").is_none_or(str::is_empty);
-    Ok(show(&told(&arguments.topic, (is_seen, styles))?)?)
+    Ok(show(&told(&arguments.topic, is_seen.then_some(styles))?)?)
 }
 
-/// A topic's page goes before the command of the same name, which says the rest itself: `hob COMMAND --help`.
-fn told(topic: &[String], (is_seen, styles): (bool, bool)) -> anyhow::Result<String> {
+/// A topic's page goes before the command of the same name, which says the rest itself: `hob COMMAND --help`. Without
+/// `styles` the page stays Markdown; with them it is for a terminal that has styles, or none.
+fn told(topic: &[String], styles: Option<bool>) -> anyhow::Result<String> {
     let mut command = Arguments::command();
     let [name, deeper @ ..] = topic else {
         let topics: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
@@ -89,7 +90,7 @@ Topics (`hob help TOPIC`): {}
         ));
     };
     if let Some((_, page)) = PAGES.iter().find(|(page, _)| page == name).filter(|_| deeper.is_empty()) {
-        return Ok(if is_seen { rendered(page, styles) } else { (*page).to_owned() });
+        return Ok(styles.map_or_else(|| (*page).to_owned(), |styles| rendered(page, styles)));
     }
     command.build();
     let mut found = &mut command;
@@ -120,7 +121,7 @@ mod tests {
 
     fn of(words: &str) -> anyhow::Result<String> {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        told(&words, (false, false))
+        told(&words, None)
     }
 
     #[test]

@@ -39,14 +39,14 @@ impl Progress {
     }
 
     /// So many bytes of so many; of none nobody knows how many there are.
-    pub(super) fn at(&self, (done, all): (u64, u64)) {
+    pub(super) fn at(&self, done: u64, all: u64) {
         match &self.bar {
             Some(bar) if all > 0 => {
-                place(bar, OF_BYTES, (done.min(all), all));
+                place(bar, OF_BYTES, done.min(all), all);
             }
             Some(_) => {}
             None => {
-                if let Some(line) = line(self.what, (done, all), self.quarters.load(Ordering::Relaxed)) {
+                if let Some(line) = line(self.what, done, all, self.quarters.load(Ordering::Relaxed)) {
                     self.quarters.store(quarters(done, all), Ordering::Relaxed);
                     eprintln!("{line}");
                 }
@@ -55,9 +55,9 @@ impl Progress {
     }
 
     /// So many steps of so many; the line is for where there is no bar.
-    pub(super) fn step(&self, (done, all): (usize, usize), line: &str) {
+    pub(super) fn step(&self, done: usize, all: usize, line: &str) {
         match &self.bar {
-            Some(bar) => place(bar, OF_STEPS, (done as u64, all as u64)),
+            Some(bar) => place(bar, OF_STEPS, done as u64, all as u64),
             None => eprintln!("{line}"),
         }
     }
@@ -79,7 +79,7 @@ impl Drop for Progress {
     }
 }
 
-fn place(bar: &ProgressBar, template: &str, (done, all): (u64, u64)) {
+fn place(bar: &ProgressBar, template: &str, done: u64, all: u64) {
     if bar.length().is_none() {
         bar.set_style(style(template));
     }
@@ -97,7 +97,7 @@ fn quarters(done: u64, all: u64) -> u64 {
 }
 
 /// The line that is due when so much is done and so many quarters were told.
-fn line(what: &str, (done, all): (u64, u64), told: u64) -> Option<String> {
+fn line(what: &str, done: u64, all: u64, told: u64) -> Option<String> {
     let is_due = all >= WORTH_A_LINE_BYTES && quarters(done, all) > told;
     is_due.then(|| {
         format!(
@@ -126,8 +126,8 @@ mod tests {
             ((mega(101), mega(100)), 3, Some("Packing: 100 %, 100 of 100 MB")),
             ((mega(101), mega(100)), 4, None),
         ];
-        for (at, told, expected) in table {
-            assert_eq!(line("Packing", at, told).as_deref(), expected, "{at:?}");
+        for ((done, all), told, expected) in table {
+            assert_eq!(line("Packing", done, all, told).as_deref(), expected, "{done} of {all}");
         }
     }
 

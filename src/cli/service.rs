@@ -171,8 +171,8 @@ fn is_at_home(path: &Path) -> bool {
 pub(super) fn run(command: ServiceCommand, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
     match command {
-        ServiceCommand::Install { which, print } => install(&which, print, (named, &environment)),
-        ServiceCommand::Uninstall { which } => uninstall(&which, (named, &environment)),
+        ServiceCommand::Install { which, print } => install(&which, print, named, &environment),
+        ServiceCommand::Uninstall { which } => uninstall(&which, named, &environment),
         ServiceCommand::Status { which } => status(&which, &environment),
     }
 }
@@ -186,7 +186,7 @@ fn place(which: &Which, environment: &Environment) -> anyhow::Result<(Manager, P
     Ok((manager, file))
 }
 
-fn install(which: &Which, print: bool, (named, environment): (Option<&Path>, &Environment)) -> anyhow::Result<()> {
+fn install(which: &Which, print: bool, named: Option<&Path>, environment: &Environment) -> anyhow::Result<()> {
     let (manager, mut file) = place(which, environment)?;
     // What could not start as a service is better told now.
     let loaded = checked(named, &as_served(manager, environment)?)?;
@@ -248,7 +248,7 @@ pub(super) fn set_up(service: Service, config: &Path) -> anyhow::Result<()> {
         Service::None => return Ok(()),
     };
     let which = Which { system, user, into: None };
-    install(&which, false, (Some(config), &Environment::of_process()))
+    install(&which, false, Some(config), &Environment::of_process())
 }
 
 /// The environment as the service will have it: with what the unit's `EnvironmentFile=` names.
@@ -282,12 +282,12 @@ pub(super) fn installed(environment: &Environment) -> Vec<Unit> {
     let unit = |manager: Manager| {
         let file = manager.file(environment).ok()?;
         let text = fs::read_to_string(&file).ok()?;
-        Some(looked_at(manager, (file, &text), (&binary, environment)))
+        Some(looked_at(manager, file, &text, &binary, environment))
     };
     [Manager::System, Manager::User].into_iter().filter_map(unit).collect()
 }
 
-fn looked_at(manager: Manager, (file, text): (PathBuf, &str), (binary, environment): (&Path, &Environment)) -> Unit {
+fn looked_at(manager: Manager, file: PathBuf, text: &str, binary: &Path, environment: &Environment) -> Unit {
     let start = text.lines().find(|line| line.starts_with("ExecStart="));
     let shipped = match manager {
         Manager::System => SYSTEM_UNIT,
@@ -332,7 +332,7 @@ fn linger(manager: Manager, environment: &Environment) -> Option<String> {
     (!lingers).then(|| why.to_owned())
 }
 
-fn uninstall(which: &Which, (named, environment): (Option<&Path>, &Environment)) -> anyhow::Result<()> {
+fn uninstall(which: &Which, named: Option<&Path>, environment: &Environment) -> anyhow::Result<()> {
     let (manager, file) = place(which, environment)?;
     match fs::read_to_string(&file) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -399,7 +399,7 @@ mod tests {
         for (manager, binary) in [(Manager::System, "/usr/bin/hob"), (Manager::User, "/opt/my \"hob\"/50%/$x/hob")] {
             let binary = Path::new(binary);
             let text = unit(manager, binary, config).unwrap();
-            let look = |text: &str| looked_at(manager, ("/u/hob.service".into(), text), (binary, &nobody));
+            let look = |text: &str| looked_at(manager, "/u/hob.service".into(), text, binary, &nobody);
             let seen = look(&text);
             assert!(seen.is_ours && seen.is_current && seen.is_watched, "{seen:?}");
             assert_eq!(seen.starts.as_deref(), Some(binary));

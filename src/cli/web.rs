@@ -22,7 +22,7 @@ use hob_store::web_door::{self, Token};
 use hob_web::ask::{AskError, ask};
 use hob_web::door::login::{self, link};
 use hob_web::door::{PageRole, hash, new_key};
-use hob_web::page::Whereabouts;
+use hob_web::page::PageAddress;
 
 /// How long a running Hob may take to answer.
 const WITHIN: Duration = Duration::from_secs(8);
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
             None => {
                 let page = page(&directory)?;
                 let role = role(arguments.viewer);
-                let link = invite(&mut beside, (&page, role), now).await?;
+                let link = invite(&mut beside, &page, role, now).await?;
                 shown(&link, role, std::io::stdout().is_terminal())
             }
             Some(WebCommand::Token(command)) => tokens(&mut beside, command, now).await?,
@@ -96,7 +96,8 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
 /// When the database cannot be written.
 pub(super) async fn invite(
     beside: &mut Beside,
-    (page, role): (&str, PageRole),
+    page: &str,
+    role: PageRole,
     now: Timestamp,
 ) -> Result<String, StoreError> {
     let key = new_key(&SystemRng);
@@ -134,7 +135,7 @@ pub(super) fn page(directory: &Path) -> anyhow::Result<String> {
         Err(AskError::NotRunning) => bail!("Hob is not running: the page is served by `hob run`"),
         Err(error) => return Err(error.into()),
     };
-    let told: Whereabouts = serde_json::from_str(&answer.body).context("the Hob that runs is another version")?;
+    let told: PageAddress = serde_json::from_str(&answer.body).context("the Hob that runs is another version")?;
     told.at
         .context("this Hob serves no page: [server] listen is `off`, or the port is somebody else's, as its log says")
 }
@@ -148,7 +149,7 @@ async fn tokens(beside: &mut Beside, command: TokenCommand, now: Timestamp) -> a
         TokenCommand::Add { name, viewer } => {
             let key = new_key(&SystemRng);
             let (role, hash) = (role(viewer), hash(key.expose()));
-            let add = async |tx: &mut Tx| web_door::add_token(tx, (&name, role.as_str()), &hash, now).await;
+            let add = async |tx: &mut Tx| web_door::add_token(tx, &name, role.as_str(), &hash, now).await;
             if !beside.write(add).await? {
                 bail!("there is a key called {name:?} already: `hob web token remove {name}` takes it back");
             }

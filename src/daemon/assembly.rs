@@ -29,16 +29,16 @@ use hob_core::domain::upkeep::LastRound;
 use hob_memory::extraction::Extractor;
 use hob_memory::nearby::Nearby;
 use hob_memory::recall::Memory;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::{Catalog, Entry};
 use hob_model::guarded::Watch;
 use hob_model::learned::Remember;
 use hob_model::metered::Metering;
-use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_model::transcription::Transcriber;
-use hob_router::delivery::ways::{DeliveryLimits, Ways};
+use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
-use hob_router::intake::{IntakeLimits, Terms};
+use hob_router::intake::{IntakeConfig, IntakeLimits};
 use hob_router::respond::House;
 use hob_router::streaming::StreamSettings;
 use hob_skill::library::Library;
@@ -137,8 +137,8 @@ pub(super) fn serves(channels: &[Arc<dyn Channel>]) -> BTreeSet<ChannelKind> {
 }
 
 /// What delivery goes by.
-pub(super) fn ways(config: &Config, channels: Vec<Arc<dyn Channel>>) -> Ways {
-    Ways {
+pub(super) fn delivery_config(config: &Config, channels: Vec<Arc<dyn Channel>>) -> DeliveryConfig {
+    DeliveryConfig {
         channels,
         limits: delivery_limits(config),
         stream: stream_settings(config),
@@ -166,7 +166,7 @@ pub(super) fn delivery(
         rest: Arc::clone(rest),
         meters: Arc::default(),
     };
-    Delivery::new(ports, ways(&blueprint.config, channels))
+    Delivery::new(ports, delivery_config(&blueprint.config, channels))
 }
 
 /// The skills, as they lie in their folders.
@@ -196,22 +196,22 @@ impl Made {
             roots.classes.load(&roots.store).await?;
         }
         let (table, models, (told, keyless)) = models(blueprint, roots, former).await?;
-        let purse = Arc::new(parts::purse(config)?);
-        let memory = memory::build(&config.memory, roots, purse.zone.clone());
-        let extractor = parts::extractor(blueprint, &memory, (&models, &table, &purse))?;
-        let shared = Shared { models, table, purse, memory };
+        let budget_guard = Arc::new(parts::budget_guard(config)?);
+        let memory = memory::build(&config.memory, roots, budget_guard.zone.clone());
+        let extractor = parts::extractor(blueprint, &memory, (&models, &table, &budget_guard))?;
+        let shared = Shared { models, table, budget_guard, memory };
         let ports = Arc::new(ports(blueprint, roots, shared)?);
         let transcriber = parts::transcriber(blueprint)?.map(Arc::new);
         Ok(Self { config: Arc::new(config.clone()), ports, told, keyless, extractor, transcriber })
     }
 
     /// What intake and commands go by.
-    pub(super) fn terms(&self, roots: &Roots, (servers, blueprint): (&Servers, &Blueprint)) -> Terms {
+    pub(super) fn intake_config(&self, roots: &Roots, (servers, blueprint): (&Servers, &Blueprint)) -> IntakeConfig {
         let ports = &self.ports;
         let house = House {
             models: Arc::clone(&ports.models),
             table: Arc::clone(&ports.table),
-            purse: Arc::clone(&ports.purse),
+            budget_guard: Arc::clone(&ports.budget_guard),
             meter: Arc::clone(&ports.meter),
             personas: Arc::clone(&ports.personas),
             memory: ports.memory.clone(),
@@ -226,7 +226,7 @@ impl Made {
             backups: backups::folder(&blueprint.data_dir, self.config.backup.dir.as_ref()),
             started: roots.started,
         };
-        Terms {
+        IntakeConfig {
             access: Arc::clone(&ports.access),
             limits: intake_limits(&self.config),
             house: Arc::new(house),
@@ -272,7 +272,7 @@ async fn models(
 struct Shared {
     models: Arc<Catalog>,
     table: Arc<Table>,
-    purse: Arc<Purse>,
+    budget_guard: Arc<BudgetGuard>,
     memory: Memory,
 }
 
@@ -298,7 +298,7 @@ fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Cata
 }
 
 fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, StartError> {
-    let Shared { models, table, purse, memory } = shared;
+    let Shared { models, table, budget_guard, memory } = shared;
     let config = &blueprint.config;
     let tools = tools(blueprint, roots, (&memory, &models));
     let walls = toolset::own::grounds(&config.terminal, &roots.sandbox, &blueprint.data_dir);
@@ -314,13 +314,13 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
         toolbox,
         personas: Arc::new(parts::personas(config, &models, &tools.now())?),
         tools,
-        prompt: prompt_settings(config, purse.zone.clone()),
+        prompt: prompt_settings(config, budget_guard.zone.clone()),
         models,
         table,
         counts: Arc::clone(&roots.counts),
         reply_tokens: parts::reply_tokens(config),
         meter: Arc::new(Meter { quotas: parts::quotas(&config.quotas) }),
-        purse,
+        budget_guard,
         memory,
         access: Arc::new(parts::access(config)),
         rng: Arc::clone(&blueprint.rng),

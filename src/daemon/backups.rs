@@ -196,7 +196,7 @@ async fn one(plan: &Plan, now: Timestamp, stop: &CancellationToken) -> Result<La
 
 /// Old archives that stay where they are make no backup a failed one.
 fn thin_out(plan: &Plan, made: &Made, now: Timestamp) {
-    match archives::thin_out(&plan.data_dir, made, (plan.keep, now)) {
+    match archives::thin_out(&plan.data_dir, made, plan.keep, now) {
         Ok(0) => {}
         Ok(gone) => tracing::info!(archives = gone, "backup.thinned"),
         Err(error) => tracing::warn!(folder = %plan.to.display(), %error, "old archives cannot be deleted"),

@@ -123,7 +123,7 @@ pub(super) async fn owners(tx: &mut Tx, access: &AccessList) -> Result<Vec<(Stri
     let mut owners = Vec::new();
     for chat in private_chats::of_owners(tx).await? {
         let Some(place) = chat.conversation() else { continue };
-        let role = members::role_of(tx, access, (&place, &chat.external_id)).await?;
+        let role = members::role_of(tx, access, &place, &chat.external_id).await?;
         if role == Some(Role::Owner) && place.channel != ChannelKind::Terminal {
             owners.push((chat.external_id, place));
         }
@@ -136,7 +136,7 @@ pub(super) async fn owners(tx: &mut Tx, access: &AccessList) -> Result<Vec<(Stri
 pub(super) async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> Result<(), StartError> {
     let code = Code::new(|| blueprint.rng.next_u64());
     let is_served = blueprint.own_channel.is_none() && blueprint.config.has_channel();
-    let is_wanted = is_served && !router.terms().access.has_owner();
+    let is_wanted = is_served && !router.config().access.has_owner();
     let first = code.clone();
     if router.store.write(async move |tx| pairing::desk::begin(tx, &first, is_wanted).await).await? {
         tracing::info!("Nobody owns this Hob yet. `hob pair` shows what to send to the bot to become its owner.");

@@ -38,8 +38,8 @@ pub(super) fn keep_up(slot: &mut Slot, switches: &Switches, made: &Made, bluepri
     let leave = leave(blueprint);
     let mut source = source(&blueprint.config.memory.embedding, &blueprint.data_dir, leave);
     if let Some(source) = &mut source {
-        let Ports { store, table, purse, clock, .. } = made.extractor.ports.clone();
-        source.account = Some(Account { store, table, purse, clock });
+        let Ports { store, table, budget_guard, clock, .. } = made.extractor.ports.clone();
+        source.account = Some(Account { store, table, budget_guard, clock });
     }
     let memory = &made.ports.memory;
     let (nearby, store, clock) = (Arc::clone(&memory.nearby), memory.store.clone(), Arc::clone(&blueprint.clock));

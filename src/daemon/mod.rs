@@ -212,7 +212,7 @@ impl Daemon {
             store: store.clone(),
             clock: Arc::clone(&blueprint.clock),
             redactor: blueprint.redactor.clone(),
-            terms: ArcSwap::from_pointee(made.terms(&roots, (&servers, blueprint))),
+            config: ArcSwap::from_pointee(made.intake_config(&roots, (&servers, blueprint))),
             lanes: lanes.clone(),
             delivery: delivery.clone(),
             alarm: Arc::clone(&roots.alarm),

@@ -37,9 +37,9 @@ use hob_core::policy::groups::{GroupMode, GroupModes};
 use hob_core::policy::quota::Quotas;
 use hob_memory::extraction::{Extractor, Ports, Settings};
 use hob_memory::recall::Memory;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::Catalog;
 use hob_model::error::ModelError;
-use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_model::transcription::{self, Transcriber};
 use hob_router::command::Mode;
@@ -284,13 +284,13 @@ fn openai_key(blueprint: &Blueprint, base_url: &str) -> Option<Secret> {
 pub(super) fn extractor(
     blueprint: &Blueprint,
     memory: &Memory,
-    (models, table, purse): (&Arc<Catalog>, &Arc<Table>, &Arc<Purse>),
+    (models, table, budget_guard): (&Arc<Catalog>, &Arc<Table>, &Arc<BudgetGuard>),
 ) -> Result<Extractor, StartError> {
     let ports = Ports {
         store: memory.store.clone(),
         models: Arc::clone(models),
         table: Arc::clone(table),
-        purse: Arc::clone(purse),
+        budget_guard: Arc::clone(budget_guard),
         clock: Arc::clone(&blueprint.clock),
     };
     let config = &blueprint.config.memory;
@@ -304,8 +304,8 @@ pub(super) fn extractor(
 }
 
 /// The household's caps on money, and its calendar.
-pub(super) fn purse(config: &Config) -> Result<Purse, StartError> {
-    Ok(Purse { budget: budget(config), zone: zone(config.agent.time_zone.as_deref())? })
+pub(super) fn budget_guard(config: &Config) -> Result<BudgetGuard, StartError> {
+    Ok(BudgetGuard { budget: budget(config), zone: zone(config.agent.time_zone.as_deref())? })
 }
 
 /// Where the household lives; the machine's own zone unless the config names one.

@@ -104,7 +104,7 @@ async fn c6_a_file_comes_and_another_goes(platform: Box<dyn Platform>) {
     let model = &there.house.model;
     model.reply(Reply::call("read_file", r#"{"id": 1}"#)).reply(Reply::call("send_file", r#"{"id": 1}"#));
     model.reply(Reply::text("That was it."));
-    there.platform.hand(&there.house, ("list.txt", b"milk\neggs\n"), "what is on it?").await;
+    there.platform.hand(&there.house, "list.txt", b"milk\neggs\n", "what is on it?").await;
     // Whoever wrote the list might be the one who wants it sent.
     there.until("the question", |shown| all(shown).contains("May I do this?")).await;
     there.say("1").await;

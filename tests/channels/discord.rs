@@ -63,14 +63,14 @@ impl Platform for OnDiscord {
         self.discord.look(|world| world.tell_message("MESSAGE_CREATE", DM, id));
     }
 
-    async fn hand(&mut self, _house: &House, (name, bytes): (&str, &[u8]), text: &str) {
+    async fn hand(&mut self, _house: &House, name: &str, bytes: &[u8], text: &str) {
         self.discord.post(Post::new(DM, ADA, text).with_file(name, bytes));
     }
 
     async fn press(&mut self, _house: &House, label: &str) {
         let asked = self.discord.sent(DM).pop().unwrap();
         let button = buttons(&asked).into_iter().find(|button| button["label"] == label).unwrap();
-        self.discord.press(DM, ADA, (asked.id, button["custom_id"].as_str().unwrap()));
+        self.discord.press(DM, ADA, asked.id, button["custom_id"].as_str().unwrap());
     }
 
     async fn until(&self, _house: &House, seen: Seen<'_>) -> Vec<Shown> {

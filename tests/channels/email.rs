@@ -87,7 +87,7 @@ impl Platform for ByEmail {
         self.servers.put(&self.letters[index]);
     }
 
-    async fn hand(&mut self, _house: &House, (name, bytes): (&str, &[u8]), text: &str) {
+    async fn hand(&mut self, _house: &House, name: &str, bytes: &[u8], text: &str) {
         let content = String::from_utf8(bytes.to_vec()).unwrap().replace('\n', "=0A=\r\n");
         let body = format!(
             "--part\r\nContent-Type: text/plain\r\n\r\n{text}\r\n--part\r\nContent-Type: text/plain; name=\"{name}\"\r\n\

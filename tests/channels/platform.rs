@@ -40,7 +40,7 @@ pub(crate) trait Platform: Send {
     async fn again(&mut self, house: &House, id: &str);
 
     /// The person hands over a file.
-    async fn hand(&mut self, house: &House, file: (&str, &[u8]), text: &str);
+    async fn hand(&mut self, house: &House, name: &str, bytes: &[u8], text: &str);
 
     /// The person presses a button under Hob's last message.
     async fn press(&mut self, house: &House, label: &str);

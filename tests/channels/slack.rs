@@ -81,8 +81,8 @@ impl Platform for OnSlack {
         });
     }
 
-    async fn hand(&mut self, _house: &House, file: (&str, &[u8]), text: &str) {
-        self.slack.hand(ADAS, ADA, file, text);
+    async fn hand(&mut self, _house: &House, name: &str, bytes: &[u8], text: &str) {
+        self.slack.hand(ADAS, ADA, self.slack.file(name, bytes), text);
     }
 
     async fn press(&mut self, _house: &House, label: &str) {

@@ -48,8 +48,8 @@ impl Platform for OnTelegram {
         house.telegram.look(|world| world.repeat(OWNER, id));
     }
 
-    async fn hand(&mut self, house: &House, file: (&str, &[u8]), text: &str) {
-        house.telegram.hand(OWNER, file, text);
+    async fn hand(&mut self, house: &House, name: &str, bytes: &[u8], text: &str) {
+        house.telegram.hand(OWNER, name, bytes, text);
     }
 
     async fn press(&mut self, house: &House, label: &str) {

@@ -46,7 +46,7 @@ async fn k2_discord_is_answered_and_what_came_during_an_outage_once() {
     assert_eq!(fake.until_sent(THREAD, 1).await, ["In the thread."]);
     assert!(fake.sent(HALL).is_empty());
     fake.until_true("slash commands", |world| !world.commands.is_empty()).await;
-    fake.command(DM, ADA, ("status", None));
+    fake.command(DM, ADA, "status", None);
     let told = fake.until_sent(DM, 3).await;
     assert!(told[2].contains(r"discord: connected (@hob\_test)"), "{}", told[2]);
     fake.until_true("deferred answer, taken back", |world| world.interactions.values().all(|known| known.taken_back))
@@ -102,7 +102,7 @@ async fn c3_a_discord_server_has_a_persona_between_its_channels_and_the_platform
         "{:?}",
         fake.sent(HALL)
     );
-    fake.command(HALL, ADA, ("status", None));
+    fake.command(HALL, ADA, "status", None);
     let status = fake.until_sent(HALL, 3).await.pop().unwrap();
     assert!(status.contains("persona: night, set for this server"), "{status}");
     // What is caught up with says no more than where it was said.

@@ -41,10 +41,10 @@ fn letters(words: &str) -> Vec<u8> {
 }
 
 /// Ada hands a file in, and the model calls this for it; gives what it is told.
-async fn handed(house: &mut House, (name, bytes): (&str, &[u8]), call: (&str, serde_json::Value)) -> String {
+async fn handed(house: &mut House, name: &str, bytes: &[u8], call: (&str, serde_json::Value)) -> String {
     let (asked, told) = (house.model.requests().len(), house.heard(ADA).len());
     house.model.reply(Reply::call(call.0, &call.1.to_string())).reply(Reply::text("I see."));
-    house.telegram.hand(ADA, (name, bytes), "what does it say?");
+    house.telegram.hand(ADA, name, bytes, "what does it say?");
     house.told(ADA, told + 1).await;
     house.model.requests()[asked + 1].last_text().to_owned()
 }
@@ -55,7 +55,7 @@ async fn c6_a_pdf_is_read_by_page_behind_walls() {
     house.start().await;
     let (one, two) = (letters("Pay 40 EUR"), letters("until May"));
     let bytes = pdf(&[&one, &two], false);
-    let all = handed(&mut house, ("bill.pdf", &bytes), ("read_file", json!({ "id": 1 }))).await;
+    let all = handed(&mut house, "bill.pdf", &bytes, ("read_file", json!({ "id": 1 }))).await;
     insta::assert_snapshot!(all, @"
     [PDF, 2 pages]
     --- page 1 ---
@@ -63,7 +63,7 @@ async fn c6_a_pdf_is_read_by_page_behind_walls() {
     --- page 2 ---
     until May
     ");
-    let second = handed(&mut house, ("bill.pdf", &bytes), ("read_file", json!({ "id": 2, "page": "2" }))).await;
+    let second = handed(&mut house, "bill.pdf", &bytes, ("read_file", json!({ "id": 2, "page": "2" }))).await;
     assert_eq!(second, "[PDF, 2 pages]\n--- page 2 ---\nuntil May");
     house.nothing_refused();
 }
@@ -72,17 +72,17 @@ async fn c6_a_pdf_is_read_by_page_behind_walls() {
 async fn c6_a_document_that_cannot_be_read_says_why_and_harms_nobody() {
     let mut house = House::new().await;
     house.start().await;
-    let broken = handed(&mut house, ("a.pdf", b"%PDF-1.7 nothing"), ("read_file", json!({ "id": 1 }))).await;
+    let broken = handed(&mut house, "a.pdf", b"%PDF-1.7 nothing", ("read_file", json!({ "id": 1 }))).await;
     assert!(broken.starts_with("\"a.pdf\" cannot be read as text: it is damaged: "), "{broken}");
     let old = [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
-    let old = handed(&mut house, ("a.doc", &old), ("read_file", json!({ "id": 2 }))).await;
+    let old = handed(&mut house, "a.doc", &old, ("read_file", json!({ "id": 2 }))).await;
     assert!(old.contains("it is an office file of the kind before 2007"), "{old}");
     // A page of four gigabytes of blanks, in four megabytes.
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     let blank = vec![b' '; 1 << 20];
     (0..1_200).for_each(|_| packed.write_all(&blank).unwrap());
     let bomb = pdf(&[&packed.finish().unwrap()], true);
-    let bomb = handed(&mut house, ("bomb.pdf", &bomb), ("read_file", json!({ "id": 3 }))).await;
+    let bomb = handed(&mut house, "bomb.pdf", &bomb, ("read_file", json!({ "id": 3 }))).await;
     insta::assert_snapshot!(bomb.lines().next().unwrap(), @r#""bomb.pdf" cannot be read as text: it takes more than 768 MiB of memory."#);
     house.nothing_refused();
 }
@@ -150,9 +150,9 @@ async fn f2_a_file_that_came_is_kept_for_programs_and_can_be_undone() {
     let mut house = House::with("[memory]\nextract = false").await;
     house.start().await;
     let keep = ("keep_file", json!({ "id": 1, "folder": "post" }));
-    let kept = handed(&mut house, ("../bill.pdf", &pdf(&[&letters("Pay")], false)), keep).await;
+    let kept = handed(&mut house, "../bill.pdf", &pdf(&[&letters("Pay")], false), keep).await;
     assert!(kept.starts_with("Kept as \"post/bill.pdf\", "), "{kept}");
-    let again = handed(&mut house, ("bill.pdf", b"another"), ("keep_file", json!({ "id": 2, "folder": "post" }))).await;
+    let again = handed(&mut house, "bill.pdf", b"another", ("keep_file", json!({ "id": 2, "folder": "post" }))).await;
     assert!(again.starts_with("Kept as \"post/bill (2).pdf\", 7 bytes."), "{again}");
     let other = std::fs::read(house.path("data/workspace/post/bill (2).pdf")).unwrap();
     assert_eq!(other, b"another");
@@ -162,7 +162,7 @@ async fn f2_a_file_that_came_is_kept_for_programs_and_can_be_undone() {
     assert!(!house.path("data/workspace/post/bill (2).pdf").exists(), "{:?}", house.heard(ADA).last());
     assert!(house.path("data/workspace/post/bill.pdf").exists());
     let command = json!({ "command": "head -c 5 post/bill.pdf" });
-    let seen = handed(&mut house, ("list.txt", b"milk"), ("terminal", command)).await;
+    let seen = handed(&mut house, "list.txt", b"milk", ("terminal", command)).await;
     assert!(seen.contains("%PDF-"), "{seen}");
     house.nothing_refused();
 }

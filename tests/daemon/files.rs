@@ -18,7 +18,7 @@ async fn c6_a_file_that_came_is_read_by_its_id_and_by_nobody_elsewhere() {
     let mut house = House::new().await;
     house.start().await;
     house.model.reply(Reply::call("read_file", r#"{"id": 1}"#)).reply(Reply::text("It says milk."));
-    house.telegram.hand(ADA, ("list.txt", b"milk\neggs\n"), "what is on it?");
+    house.telegram.hand(ADA, "list.txt", b"milk\neggs\n", "what is on it?");
     house.told(ADA, 1).await;
     let requests = house.model.requests();
     assert!(
@@ -42,7 +42,7 @@ async fn c6_a_file_that_cannot_be_had_costs_its_message_nothing() {
     house.start().await;
     house.telegram.faults("getFile", Fault::BadRequest("wrong file_id".to_owned()), 1);
     house.model.reply(Reply::text("Send it again."));
-    house.telegram.hand(ADA, ("list.txt", b"milk"), "read this");
+    house.telegram.hand(ADA, "list.txt", b"milk", "read this");
     assert_eq!(house.told(ADA, 1).await, ["Send it again."]);
     let asked = house.model.requests();
     assert!(asked[0].last_user().contains("[The file \"list.txt\" did not come along: Telegram says: 400"));
@@ -54,7 +54,7 @@ async fn c6_a_file_that_cannot_be_had_costs_its_message_nothing() {
 async fn c6_a_stranger_fills_no_disk() {
     let mut house = House::new().await;
     house.start().await;
-    house.telegram.hand(crate::support::house::STRANGER, ("x", b"x"), "");
+    house.telegram.hand(crate::support::house::STRANGER, "x", b"x", "");
     house.acknowledged().await;
     assert_eq!(house.telegram.look(|world| world.called("getFile")), 0);
     assert_eq!(kept(&house), Vec::<String>::new());
@@ -98,10 +98,10 @@ async fn c6_whoever_has_everything_forgotten_leaves_no_file() {
     let mut house = House::new().await;
     house.start().await;
     house.model.reply(Reply::text("Seen."));
-    house.telegram.hand(ADA, ("a.txt", b"mine"), "keep this");
+    house.telegram.hand(ADA, "a.txt", b"mine", "keep this");
     house.told(ADA, 1).await;
     house.model.reply(Reply::text("Seen."));
-    house.telegram.hand(BOB, ("b.txt", b"his"), "keep this");
+    house.telegram.hand(BOB, "b.txt", b"his", "keep this");
     house.told(BOB, 1).await;
     assert_eq!(kept(&house).len(), 2);
     house.say(ADA, "/forget everything yes");

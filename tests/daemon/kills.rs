@@ -267,15 +267,15 @@ impl Foreign {
         let mut foreign: Value = serde_json::from_str(&body).unwrap();
         foreign["body"]["billing"]["context_tokens"] = u64::MAX.into();
         match self {
-            Self::Unknown => record(house, (999, &body)).await,
-            Self::Breaking => record(house, (version, &foreign.to_string())).await,
+            Self::Unknown => record(house, 999, &body).await,
+            Self::Breaking => record(house, version, &foreign.to_string()).await,
         }
         (version, body)
     }
 }
 
 /// What is on record of how Ada's run began.
-async fn record(house: &House, (version, body): (i64, &str)) {
+async fn record(house: &House, version: i64, body: &str) {
     let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let write = "UPDATE run_events SET version = $1, body = $2 WHERE run_id = 1 AND kind = 'run.begun'";
     sqlx::query(write).bind(version).bind(body).execute(&mut database).await.unwrap();
@@ -320,7 +320,7 @@ async fn outlives(foreign: Foreign) {
     assert!(told.len() == 5 && told[4].contains("runs: 1 parked"), "it is told once: {told:?}");
     house.recorded(1).await;
     house.crash().await;
-    record(&house, (version, &body)).await;
+    record(&house, version, &body).await;
     house.start().await;
     house.model.reply(Reply::text("Blue it is."));
     house.say(ADA, "blue");

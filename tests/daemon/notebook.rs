@@ -103,7 +103,7 @@ async fn failed() -> House {
 async fn b12_a_failed_run_is_resumed_by_its_button_and_goes_on_from_its_journal() {
     let house = failed().await;
     let panel = house.remembered(ADA);
-    let labels: Vec<&str> = panel.1.iter().map(|(label, _)| label.as_str()).collect();
+    let labels: Vec<&str> = panel.all.iter().map(|(label, _)| label.as_str()).collect();
     assert_eq!(labels, ["Resume", "Try again from the start", "Let it be"]);
     house.model.reply(Reply::text("The other side is done, too."));
     house.press(ADA, "Resume");
@@ -147,7 +147,7 @@ async fn b12_a_failed_run_is_let_be_by_whoever_may_decide_for_its_person() {
     house.told(HALL, 1).await;
     house.ended(1).await;
     let panel = house.remembered(HALL);
-    let press = |person: i64| house.telegram.press(HALL, person, panel.0, &panel.1[2].1);
+    let press = |person: i64| house.telegram.press(HALL, person, panel.message, &panel.all[2].1);
     press(BOB);
     assert!(house.told(HALL, 2).await[1].contains("somebody else"));
     press(OWNER);

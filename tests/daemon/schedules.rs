@@ -246,7 +246,7 @@ async fn n6_a_secret_that_calls_in_or_names_a_file_is_kept_nowhere() {
     assert_eq!(post(&format!("{url}door"), &[("X-Hub-Signature-256", &good)], &body).await, StatusCode::ACCEPTED);
     house.told(OWNER, 1).await;
     house.model.reply(Reply::text("A file."));
-    house.telegram.hand(ADA, (&format!("{SECRET}.txt"), b"milk"), "look");
+    house.telegram.hand(ADA, &format!("{SECRET}.txt"), b"milk", "look");
     house.told(ADA, 1).await;
     let kept =
         "SELECT text FROM inbound UNION ALL SELECT body FROM run_events UNION ALL SELECT name || origin FROM files

@@ -28,8 +28,8 @@ async fn n9_with_a_low_disk_messages_are_answered_and_big_work_is_refused() {
     house.hob().until_log("backup.failed: the disk is low: backups wait until there is room").await;
     house.say(ADA, "Hello");
     assert_eq!(house.told(ADA, 1).await, ["Here you are."]);
-    house.telegram.hand(ADA, ("large.txt", &vec![b'x'; (1 << 20) + 1]), "keep this");
-    house.telegram.hand(ADA, ("small.txt", b"milk"), "and this");
+    house.telegram.hand(ADA, "large.txt", &vec![b'x'; (1 << 20) + 1], "keep this");
+    house.telegram.hand(ADA, "small.txt", b"milk", "and this");
     house.told(ADA, 3).await;
     let asked: Vec<String> = house.model.requests().iter().map(|asked| asked.last_user().to_owned()).collect();
     let refused = asked.iter().find(|text| text.contains("large.txt")).unwrap();

@@ -19,9 +19,9 @@ use crate::support::intake::Memory;
 async fn k2_commands_are_registered_once_and_deferred_in_time() {
     let fake = FakeDiscord::start().await;
     let running = Running::start(&fake).await;
-    fake.command(DM, ADA, ("status", None));
-    fake.command(THREAD, BOB, ("model", Some("fast")));
-    fake.command(HALL, BOB, ("hob", Some("what's for dinner?")));
+    fake.command(DM, ADA, "status", None);
+    fake.command(THREAD, BOB, "model", Some("fast"));
+    fake.command(HALL, BOB, "hob", Some("what's for dinner?"));
     let seen = running.intake.until(3).await;
     let texts: Vec<String> = seen.iter().map(crate::support::intake::text_of).collect();
     assert_eq!(texts, ["/status", "/model fast", "what's for dinner?"]);
@@ -34,7 +34,7 @@ async fn k2_commands_are_registered_once_and_deferred_in_time() {
     running.end().await;
     let again = Running::begin(&fake, PACE, intake);
     fake.until_true("a second look", |world| world.called("GET commands") == 3).await;
-    fake.command(DM, ADA, ("help", None));
+    fake.command(DM, ADA, "help", None);
     again.intake.until(4).await;
     assert_eq!(fake.look(|world| world.called("PUT commands")), 1, "they stood as they should");
     again.end().await;
@@ -93,9 +93,9 @@ async fn k2_a_command_where_hob_may_not_write_says_so() {
         world.deny(HALL, SEND);
         world.deny(THREAD, SEND_IN_THREADS);
     });
-    fake.command(HALL, BOB, ("stop", None));
-    fake.command(THREAD, BOB, ("stop", None));
-    fake.command(DM, ADA, ("status", None));
+    fake.command(HALL, BOB, "stop", None);
+    fake.command(THREAD, BOB, "stop", None);
+    fake.command(DM, ADA, "status", None);
     // It is carried out all the same.
     assert_eq!(running.intake.texts(3).await, ["/stop", "/stop", "/status"]);
     let settled = |world: &World| {
@@ -122,7 +122,7 @@ async fn k2_a_button_is_pressed() {
     let mut asked = message(HALL, "Shall I?");
     asked.choices = vec![choice("Yes", "q1:yes"), choice("No", "q1:no")];
     let sent = running.discord.deliver(&asked).await.unwrap().external_id.unwrap();
-    let press = fake.press(HALL, BOB, (sent.parse().unwrap(), "q1:no"));
+    let press = fake.press(HALL, BOB, sent.parse().unwrap(), "q1:no");
     let seen = running.intake.until(1).await;
     assert_eq!(crate::support::intake::text_of(&seen[0]), "pressed: q1:no");
     assert_eq!(
@@ -143,7 +143,7 @@ async fn k2_a_command_is_deferred_though_nothing_can_be_stored() {
     let running = Running::start(&fake).await;
     running.intake.fail("the disk is full", 1_000);
     fake.say(DM, ADA, "first");
-    fake.command(DM, ADA, ("stop", None));
+    fake.command(DM, ADA, "stop", None);
     fake.until_true("deferred answer", |world| world.interactions.values().all(|known| known.answered.is_some())).await;
     running.intake.mend();
     assert_eq!(running.intake.texts(2).await, ["first", "/stop"]);

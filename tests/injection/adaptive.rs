@@ -219,7 +219,7 @@ async fn play(house: &House, index: usize, case: &Case) -> (Vec<String>, String)
         }
         "quoted" => _ = house.say(who, &format!("{asks}\n> {}", case.letter)),
         "pasted" => _ = house.say(who, &format!("{asks}\n---------- Forwarded message ---------\n{}", case.letter)),
-        "file" => _ = house.telegram.hand(who, (&format!("{}.txt", case.letter), b"x"), &asks),
+        "file" => _ = house.telegram.hand(who, &format!("{}.txt", case.letter), b"x", &asks),
         _ => _ = house.say(who, &asks),
     }
     let mut questions = Vec::new();

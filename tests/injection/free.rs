@@ -59,7 +59,7 @@ async fn n6_what_is_approved_is_done_once_also_over_a_crash() {
     let mut scene = Scene::with(1, "").await;
     scene.house.start().await;
     let (who, payload) = (person(0), scene.obeys.payloads[0].clone());
-    let came = scene.read(Way::Tool, &payload, (who, Answers::Nothing)).await;
+    let came = scene.read(Way::Tool, &payload, who, Answers::Nothing).await;
     assert_eq!(came.questions.len(), 1);
     scene.house.recorded(1).await;
     scene.house.restart().await;

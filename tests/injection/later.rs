@@ -14,7 +14,7 @@ fn keeping(scene: &Scene, deed: &str) -> Payload {
 /// Somebody was talked into keeping what a letter says; then a new conversation begins, in another process.
 async fn kept(scene: &mut Scene, who: i64, deed: &str) {
     let payload = keeping(scene, deed);
-    let came = scene.read(Way::Tool, &payload, (who, Answers::Nothing)).await;
+    let came = scene.read(Way::Tool, &payload, who, Answers::Nothing).await;
     assert_eq!(came.questions.len(), 1, "{came:?}");
     let heard = scene.house.heard(who).len();
     scene.house.press(who, "approve");

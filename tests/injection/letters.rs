@@ -213,6 +213,6 @@ async fn n6_letters_get_nothing_done() {
     // What Hob says to a stranger waits for an owner.
     assert_eq!(servers.got("mallory"), Vec::<String>::new());
     let Scene { house, evil, obeys } = &mut scene;
-    before.holds(house, (evil, &obeys.fill)).await;
+    before.holds(house, evil, &obeys.fill).await;
     house.nothing_refused();
 }

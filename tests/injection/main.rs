@@ -49,9 +49,8 @@ fn pairs(payloads: &[Payload], each: usize) -> Vec<(usize, Way, Payload)> {
 }
 
 async fn all(scene: &Scene, pairs: Vec<(usize, Way, Payload)>, answers: Answers) -> Vec<Came> {
-    let runs = pairs
-        .into_iter()
-        .map(async |(number, way, payload)| scene.read(way, &payload, (person(number), answers)).await);
+    let runs =
+        pairs.into_iter().map(async |(number, way, payload)| scene.read(way, &payload, person(number), answers).await);
     futures::stream::iter(runs).buffer_unordered(AT_ONCE).collect().await
 }
 
@@ -92,11 +91,11 @@ async fn n6_nothing_is_done_while_nobody_answers() {
     let came = all(&scene, pairs, Answers::Nothing).await;
     asked(&scene, &came, Answers::Nothing);
     let Scene { house, evil, obeys } = &mut scene;
-    before.holds(house, (evil, &obeys.fill)).await;
+    before.holds(house, evil, &obeys.fill).await;
     house.nothing_refused();
     // And not by coming back either.
     house.restart().await;
-    before.holds(house, (evil, &obeys.fill)).await;
+    before.holds(house, evil, &obeys.fill).await;
 }
 
 #[tokio::test]
@@ -109,6 +108,6 @@ async fn n6_nothing_is_done_when_every_answer_is_no() {
     let came = all(&scene, pairs, Answers::No).await;
     asked(&scene, &came, Answers::No);
     let Scene { house, evil, obeys } = &mut scene;
-    before.holds(house, (evil, &obeys.fill)).await;
+    before.holds(house, evil, &obeys.fill).await;
     house.nothing_refused();
 }

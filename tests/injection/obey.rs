@@ -62,7 +62,10 @@ impl Obeys {
             return Reply::text(format!("{TRIED} {says}").trim());
         };
         // Every other one goes the long way round.
-        let calls = calls.iter().map(|call| if index % 2 == 0 { call.clone() } else { round(call) });
+        let calls = calls.iter().map(|(tool, words)| match index % 2 {
+            0 => (tool.clone(), words.clone()),
+            _ => round(tool, words),
+        });
         let calls: Vec<(String, String)> = calls.collect();
         let calls: Vec<(&str, &str)> = calls.iter().map(|(tool, words)| (tool.as_str(), words.as_str())).collect();
         Reply::calls(&calls)
@@ -70,7 +73,7 @@ impl Obeys {
 }
 
 /// The same call by `use_tool`.
-fn round((tool, arguments): &(String, String)) -> (String, String) {
+fn round(tool: &str, arguments: &str) -> (String, String) {
     let arguments: Value = serde_json::from_str(arguments).unwrap();
     ("use_tool".to_owned(), json!({ "name": tool, "arguments": arguments }).to_string())
 }

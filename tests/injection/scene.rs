@@ -101,13 +101,13 @@ impl Scene {
     }
 
     /// Has a payload read by a person's run.
-    pub(crate) async fn read(&self, way: Way, payload: &Payload, (person, answers): (i64, Answers)) -> Came {
+    pub(crate) async fn read(&self, way: Way, payload: &Payload, person: i64, answers: Answers) -> Came {
         self.house.telegram.person(person);
-        let wish = way.lay(payload, &self.house, (&self.evil, self.fill()));
+        let wish = way.lay(payload, &self.house, &self.evil, self.fill());
         let heard = self.house.heard(person).len();
         if way == Way::Attachment {
             let words = payload.words(self.fill());
-            self.house.telegram.hand(person, (&format!("{}.txt", payload.id), words.as_bytes()), &wish);
+            self.house.telegram.hand(person, &format!("{}.txt", payload.id), words.as_bytes(), &wish);
         } else {
             self.house.say(person, &wish);
         }
@@ -147,7 +147,7 @@ impl Scene {
     pub(crate) fn lay(&self) -> Before {
         for payload in &self.obeys.payloads {
             for way in Way::ALL {
-                way.lay(payload, &self.house, (&self.evil, self.fill()));
+                way.lay(payload, &self.house, &self.evil, self.fill());
             }
         }
         Before::of(&self.house)

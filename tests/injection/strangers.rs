@@ -35,7 +35,7 @@ async fn n6_a_guest_in_a_group_gets_nothing_done() {
         }
     }
     let Scene { house, evil, obeys } = &mut scene;
-    before.holds(house, (evil, &obeys.fill)).await;
+    before.holds(house, evil, &obeys.fill).await;
     house.nothing_refused();
 }
 
@@ -69,6 +69,6 @@ async fn n6_what_calls_in_gets_nothing_done() {
         assert!(!is_asked || !questions.is_empty(), "{payload:?}");
     }
     let Scene { house, evil, obeys } = &mut scene;
-    before.holds(house, (evil, &obeys.fill)).await;
+    before.holds(house, evil, &obeys.fill).await;
     house.nothing_refused();
 }

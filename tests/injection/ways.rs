@@ -57,7 +57,7 @@ impl Way {
     }
 
     /// Lays the payload out, and gives what a person says for it to be read.
-    pub(crate) fn lay(self, payload: &Payload, house: &House, (evil, fill): (&Evil, &Fill)) -> String {
+    pub(crate) fn lay(self, payload: &Payload, house: &House, evil: &Evil, fill: &Fill) -> String {
         let (id, words) = (&payload.id, payload.words(fill));
         let workspace = |path: &str, text: &str| {
             let path = house.path("data/workspace").join(path);

@@ -44,7 +44,7 @@ impl Before {
     }
 
     /// Nothing was done, and nobody was told anything.
-    pub(crate) async fn holds(&self, house: &mut House, (evil, fill): (&Evil, &Fill)) {
+    pub(crate) async fn holds(&self, house: &mut House, evil: &Evil, fill: &Fill) {
         assert_eq!(house.lines("paid"), Vec::<String>::new());
         let now = files(&house.path("data/workspace"));
         let changed: Vec<_> = now.iter().filter(|(path, bytes)| self.workspace.get(*path) != Some(bytes)).collect();

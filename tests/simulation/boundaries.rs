@@ -65,13 +65,13 @@ fn n1_a_turn_with_tools() {
 #[test]
 fn e15_tool_calls_over_the_quota_of_a_minute() {
     let talk: &[Said] = &[(100, "2", "2", "m do look+look+append append+look")];
-    let whole = scripted_with_a_quota((40, 2), talk, None);
+    let whole = scripted_with_a_quota(40, 2, talk, None);
     assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
     let refused = whole.trace.iter().filter(|line| line.contains("takes effect")).count();
     assert!(refused < 5, "the quota was reached: {}", whole.trace.join("\n"));
     for commit in 0..=whole.commits {
         for when in [When::Before, When::After] {
-            let ended = scripted_with_a_quota((40, 2), talk, Some((commit, when)));
+            let ended = scripted_with_a_quota(40, 2, talk, Some((commit, when)));
             let told = || {
                 format!("{}\nkilled {when:?} commit {commit}:\n{}", ended.trace.join("\n"), ended.violations.join("\n"))
             };

@@ -29,13 +29,13 @@ use hob_core::policy::access::{AccessList, Alias};
 use hob_core::policy::budget::{Budget, Limited, Limits};
 use hob_core::policy::quota::Quotas;
 use hob_memory::recall::Memory;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::{Catalog, Entry};
-use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_router::command::Mode;
-use hob_router::delivery::ways::{DeliveryLimits, Ways};
+use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
-use hob_router::intake::{IntakeLimits, Router, Terms};
+use hob_router::intake::{IntakeConfig, IntakeLimits, Router};
 use hob_router::lanes::{LaneSettings, Lanes};
 use hob_router::mail::LetterRules;
 use hob_router::respond::House;
@@ -162,8 +162,8 @@ fn accounts(world: &Arc<World>) -> Vec<Arc<Account>> {
     world.accounts().into_iter().map(account).collect()
 }
 
-fn ways(accounts: &[Arc<Account>], access: &Arc<AccessList>) -> Ways {
-    Ways {
+fn delivery_config(accounts: &[Arc<Account>], access: &Arc<AccessList>) -> DeliveryConfig {
+    DeliveryConfig {
         channels: accounts.iter().map(|account| Arc::clone(account) as Arc<dyn Channel>).collect(),
         limits: delivery_limits(),
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
@@ -196,7 +196,7 @@ impl Process {
                 rest: Arc::clone(&rest),
                 meters: Arc::default(),
             },
-            ways(&accounts, &access),
+            delivery_config(&accounts, &access),
         );
         let ports = Ports {
             store: store.clone(),
@@ -214,7 +214,7 @@ impl Process {
             table: Arc::new(prices()),
             counts: Arc::default(),
             reply_tokens: TOKENS_WRITTEN,
-            purse: Arc::new(Purse { budget: budget(), zone: TimeZone::UTC }),
+            budget_guard: Arc::new(BudgetGuard { budget: budget(), zone: TimeZone::UTC }),
             meter: Arc::new(Meter { quotas: quotas(world) }),
             access: Arc::clone(&access),
             rng: Arc::clone(world) as _,
@@ -239,7 +239,7 @@ impl Process {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
-            terms: ArcSwap::from_pointee(Terms {
+            config: ArcSwap::from_pointee(IntakeConfig {
                 access,
                 limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
                 house: Arc::new(house),
@@ -301,7 +301,7 @@ impl Process {
 fn house(world: &Arc<World>, ports: &Ports) -> House {
     House {
         models: Arc::clone(&ports.models),
-        purse: Arc::clone(&ports.purse),
+        budget_guard: Arc::clone(&ports.budget_guard),
         meter: Arc::clone(&ports.meter),
         personas: Arc::default(),
         memory: ports.memory.clone(),
@@ -355,9 +355,9 @@ fn tools(world: &Arc<World>) -> Registry {
         .with(Hand::new(world, "cry", true, 2_500))
         .with(Hand::new(world, "crawl", false, 100_000))
         .with(Hand::new(world, "bomb", false, 500))
-        .with(Hand::careful(world, "pay", false, (2_500, Approval::Ask)))
-        .with(Hand::careful(world, "peek", true, (2_500, Approval::Ask)))
-        .with(Hand::careful(world, "wipe", false, (2_500, Approval::Critical)))
+        .with(Hand::careful(world, "pay", false, 2_500, Approval::Ask))
+        .with(Hand::careful(world, "peek", true, 2_500, Approval::Ask))
+        .with(Hand::careful(world, "wipe", false, 2_500, Approval::Critical))
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(PlanTool::default()))
         .with(Arc::new(RequestMoreIterations::default()))

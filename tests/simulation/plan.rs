@@ -152,14 +152,24 @@ pub(crate) fn people(world: &World) {
         let who = if chat == GROUP { anybody(world) } else { sender_of(chat) };
         let who = if chat != TERMINAL && world.chance(20) { STRANGER } else { who };
         let text = words(world, number);
-        say(world, at, (chat, who), &format!("m{number}"), &text);
+        say(world, at, Message { chat, who, id: &format!("m{number}"), text: &text });
     }
 }
 
+/// What somebody writes.
+#[derive(Clone, Copy)]
+pub(crate) struct Message<'a> {
+    pub(crate) chat: &'a str,
+    pub(crate) who: &'a str,
+    pub(crate) id: &'a str,
+    pub(crate) text: &'a str,
+}
+
 /// One message, with what its sender and the platform do to it afterwards.
-pub(crate) fn say(world: &World, at: i64, (chat, who): (&str, &str), id: &str, text: &str) {
-    let update = |happening| update(world, (chat, who), id, happening);
-    post(world, at, (chat, who), id, text);
+pub(crate) fn say(world: &World, at: i64, words: Message<'_>) {
+    let Message { chat, who, id, text } = words;
+    let update = |happening| update(world, chat, who, id, happening);
+    post(world, at, words);
     let later = |most| at + i64::try_from(world.between(1, most)).unwrap_or(1);
     if world.chance(100) {
         world.post(later(60_000), account(world, chat), update(Happening::Posted { text: text.to_owned() }));
@@ -174,15 +184,15 @@ pub(crate) fn say(world: &World, at: i64, (chat, who): (&str, &str), id: &str, t
 }
 
 /// One message.
-pub(crate) fn post(world: &World, at: i64, (chat, who): (&str, &str), id: &str, text: &str) {
-    world.post(at, account(world, chat), update(world, (chat, who), id, Happening::Posted { text: text.to_owned() }));
+pub(crate) fn post(world: &World, at: i64, Message { chat, who, id, text }: Message<'_>) {
+    world.post(at, account(world, chat), update(world, chat, who, id, Happening::Posted { text: text.to_owned() }));
 }
 
 fn account(world: &World, chat: &str) -> &'static str {
     world.place(chat).1
 }
 
-fn update(world: &World, (chat, who): (&str, &str), id: &str, happening: Happening) -> Inbound {
+fn update(world: &World, chat: &str, who: &str, id: &str, happening: Happening) -> Inbound {
     let conversation = world.conversation(chat);
     let circumstances = around(conversation.channel, who);
     let sender = Sender { external_id: who.to_owned(), name: format!("Person {who}") };

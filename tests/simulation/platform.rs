@@ -79,7 +79,7 @@ impl Account {
             may_repeat: message.may_repeat,
             told: None,
         });
-        let shown = self.shown((chat, &message.text), Some(message.id.0));
+        let shown = self.shown(chat, &message.text, Some(message.id.0));
         let edited = message.replaces.as_ref().filter(|it| self.edit(&it.external_id, &shown));
         let name = match edited {
             Some(replaces) => replaces.external_id.clone(),
@@ -89,7 +89,7 @@ impl Account {
         (index, name)
     }
 
-    fn shown(&self, (chat, text): (&str, &str), outbox: Option<i64>) -> Shown {
+    fn shown(&self, chat: &str, text: &str, outbox: Option<i64>) -> Shown {
         let account = self.name.to_owned();
         Shown { account, chat: chat.to_owned(), text: text.to_owned(), outbox, told: None }
     }
@@ -124,7 +124,7 @@ impl Account {
     fn draw(&self, draft: &Draft) -> Option<String> {
         let chat = &draft.destination.conversation.chat;
         self.world.note(format!("{chat} sees {} bytes of a draft {:?}", draft.text.len(), draft.external_id));
-        let shown = self.shown((chat, &draft.text), None);
+        let shown = self.shown(chat, &draft.text, None);
         match &draft.external_id {
             Some(name) => self.edit(name, &shown).then(|| name.clone()),
             None => Some(self.post(shown)),
@@ -328,17 +328,12 @@ fn react(world: &World, kind: ChannelKind, message: &Outgoing) {
             Some(_) => Happening::Posted { text: "what do you mean?".to_owned() },
             None => Happening::Posted { text: format!("the {}th", world.serial()) },
         };
-        world.post(at, &place.account, from(world, kind, place, (who, happening)));
+        world.post(at, &place.account, from(world, kind, place, who, happening));
     }
 }
 
 /// An update as the platform would hand it out.
-pub(crate) fn from(
-    world: &World,
-    kind: ChannelKind,
-    place: &Conversation,
-    (who, happening): (&str, Happening),
-) -> Inbound {
+pub(crate) fn from(world: &World, kind: ChannelKind, place: &Conversation, who: &str, happening: Happening) -> Inbound {
     Inbound {
         conversation: Conversation { channel: kind, ..place.clone() },
         external_id: format!("x{}", world.serial()),

@@ -1,6 +1,6 @@
 //! Is the world at rest? And the last word of its people: every question gets an answer in the end.
 
-use hob_core::domain::inbound::{ChannelKind, Conversation, Happening};
+use hob_core::domain::inbound::{Conversation, Happening};
 use hob_store::Tx;
 use hob_store::error::StoreError;
 
@@ -11,9 +11,8 @@ use crate::world::World;
 /// A run that waits for somebody.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub(crate) struct Asking {
-    pub(crate) channel: String,
-    pub(crate) account: String,
-    pub(crate) chat: String,
+    #[sqlx(flatten)]
+    place: Place,
     pub(crate) sender: String,
 }
 
@@ -37,6 +36,13 @@ pub(crate) struct Place {
     channel: String,
     account: String,
     chat: String,
+}
+
+impl Place {
+    fn conversation(&self) -> Conversation {
+        let (channel, account, chat) = (self.channel.parse().unwrap(), self.account.clone(), self.chat.clone());
+        Conversation { channel, account, chat, thread: None }
+    }
 }
 
 impl Open {
@@ -78,23 +84,20 @@ pub(crate) async fn look_around(tx: &mut Tx, now_ms: i64) -> Result<Open, StoreE
 
 /// Who was asked says something; but for approvals, which may expire. What stands still is let go on.
 pub(crate) fn answer(world: &World, open: &Open) {
-    for Place { channel, account, chat } in &open.paused {
-        say(world, (channel, account, chat), OWNER, "/resume");
+    for place in &open.paused {
+        say(world, place.conversation(), OWNER, "/resume");
     }
     if open.stopped {
-        let own = world.conversation(OWNER);
-        say(world, (own.channel.as_str(), &own.account, &own.chat), OWNER, "/resume all");
+        say(world, world.conversation(OWNER), OWNER, "/resume all");
     }
     for asking in &open.asking {
         let text = world.between(1, 3).to_string();
-        say(world, (&asking.channel, &asking.account, &asking.chat), &asking.sender, &text);
+        say(world, asking.place.conversation(), &asking.sender, &text);
     }
 }
 
-fn say(world: &World, (channel, account, chat): (&str, &str, &str), who: &str, text: &str) {
-    let kind: ChannelKind = channel.parse().unwrap();
-    let place = Conversation { channel: kind, account: account.to_owned(), chat: chat.to_owned(), thread: None };
+fn say(world: &World, place: Conversation, who: &str, text: &str) {
     let at = world.now_ms() + i64::try_from(world.between(100, 4_000)).unwrap_or(0);
     let said = Happening::Posted { text: text.to_owned() };
-    world.post(at, account, platform::from(world, kind, &place, (who, said)));
+    world.post(at, &place.account, platform::from(world, place.channel, &place, who, said));
 }

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::check;
 use crate::life::{End, live};
-use crate::plan::{self, Life, Trouble};
+use crate::plan::{self, Life, Message, Trouble};
 use crate::upkeep;
 use crate::world::{Caller, Taken, Upkeep, When, World};
 
@@ -69,7 +69,8 @@ pub(crate) fn scripted_with_hang_ups(seed: u64, messages: &[Said]) -> Ended {
 
 /// As [`scripted`], where nobody may make more tool calls than so many in a minute.
 pub(crate) fn scripted_with_a_quota(
-    (seed, tool_calls_per_minute): (u64, u32),
+    seed: u64,
+    tool_calls_per_minute: u32,
     messages: &[Said],
     crash: Option<(u64, When)>,
 ) -> Ended {
@@ -95,7 +96,7 @@ fn calm(seed: u64, messages: &[Said]) -> Arc<World> {
     let world = World::new(seed);
     world.state().calm = true;
     for (number, (at, chat, who, text)) in messages.iter().enumerate() {
-        plan::post(&world, *at, (chat, who), &format!("m{number}"), text);
+        plan::post(&world, *at, Message { chat, who, id: &format!("m{number}"), text });
     }
     world
 }

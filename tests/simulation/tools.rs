@@ -26,7 +26,7 @@ pub(crate) struct Hand {
 
 impl Hand {
     pub(crate) fn new(world: &Arc<World>, name: &str, idempotent: bool, slow_ms: u64) -> Arc<Self> {
-        Self::careful(world, name, idempotent, (slow_ms, Approval::Free))
+        Self::careful(world, name, idempotent, slow_ms, Approval::Free)
     }
 
     /// One that a person has to approve, perhaps.
@@ -34,7 +34,8 @@ impl Hand {
         world: &Arc<World>,
         name: &str,
         idempotent: bool,
-        (slow_ms, approval): (u64, Approval),
+        slow_ms: u64,
+        approval: Approval,
     ) -> Arc<Self> {
         let schema = ToolSchema {
             name: name.to_owned(),

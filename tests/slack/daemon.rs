@@ -176,7 +176,7 @@ async fn c6_a_slow_file_holds_up_no_press_and_no_command() {
     // A file that does not come; Slack sends its message again and again.
     house.slack.fault("download", Fault::HangAfter);
     house.slack.look(|world| world.redeliver_after = Duration::from_millis(200));
-    house.slack.hand(ADAS, ADA, ("clip.txt", b"milk"), "my list");
+    house.slack.hand(ADAS, ADA, house.slack.file("clip.txt", b"milk"), "my list");
     house.slack.until_true("question for the file", |world| world.called("download") > 0).await;
     house.slack.look(|world| world.redeliver_after = Duration::from_secs(3));
     house.model.reply(Reply::text("Ben is paid."));

@@ -14,7 +14,7 @@ use crate::support::fake_slack::{FakeSlack, Fault};
 async fn c6_a_file_comes_in() {
     let fake = workspace().await;
     let running = Running::start(&fake).await;
-    fake.hand(ADAS, ADA, ("list.txt", b"milk"), "my list");
+    fake.hand(ADAS, ADA, fake.file("list.txt", b"milk"), "my list");
     let seen = running.intake.until(1).await;
     assert_eq!(running.intake.texts(1).await, ["my list"]);
     let file = &seen[0].attachments[0];

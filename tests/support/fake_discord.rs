@@ -137,12 +137,12 @@ impl FakeDiscord {
     }
 
     /// Somebody presses the button with this id under the bot's message; returns the interaction's id.
-    pub fn press(&self, channel: u64, person: u64, (message, custom_id): (u64, &str)) -> u64 {
-        self.look(|world| world.press((channel, person), message, custom_id))
+    pub fn press(&self, channel: u64, person: u64, message: u64, custom_id: &str) -> u64 {
+        self.look(|world| world.press(channel, person, message, custom_id))
     }
 
     /// Somebody uses a slash command; returns the interaction's id.
-    pub fn command(&self, channel: u64, person: u64, (name, text): (&str, Option<&str>)) -> u64 {
+    pub fn command(&self, channel: u64, person: u64, name: &str, text: Option<&str>) -> u64 {
         self.look(|world| world.use_command((channel, person), name, text))
     }
 

@@ -159,9 +159,13 @@ impl FakeSlack {
         self.look(|world| world.post_by(channel, person, fields))
     }
 
+    /// A file that somebody has put there.
+    pub fn file(&self, name: &str, bytes: &[u8]) -> Value {
+        self.look(|world| world.store_file(name, bytes))
+    }
+
     /// Somebody hands over a file; returns the message's `ts`.
-    pub fn hand(&self, channel: &str, person: &str, (name, bytes): (&str, &[u8]), text: &str) -> String {
-        let file = self.look(|world| world.store_file(name, bytes));
+    pub fn hand(&self, channel: &str, person: &str, file: Value, text: &str) -> String {
         self.post(channel, person, json!({"text": text, "subtype": "file_share", "upload": true, "files": [file]}))
     }
 

@@ -177,7 +177,7 @@ impl FakeTelegram {
     }
 
     /// Somebody sends pictures together, with these words under each; returns the messages' ids.
-    pub fn album(&self, (chat, person): (i64, i64), group: &str, captions: &[&str]) -> Vec<i64> {
+    pub fn album(&self, chat: i64, person: i64, group: &str, captions: &[&str]) -> Vec<i64> {
         let part = |caption: &&str| {
             let mut photo = self.look(|world| world.upload("", "image/jpeg", caption.as_bytes()));
             (photo["width"], photo["height"]) = (1.into(), 1.into());
@@ -201,7 +201,7 @@ impl FakeTelegram {
     }
 
     /// A person sends a document to the bot in private, with these words under it; returns the message's id.
-    pub fn hand(&self, person: i64, (name, bytes): (&str, &[u8]), caption: &str) -> i64 {
+    pub fn hand(&self, person: i64, name: &str, bytes: &[u8], caption: &str) -> i64 {
         let document = self.look(|world| world.upload(name, "application/octet-stream", bytes));
         let mut more = serde_json::json!({ "document": document });
         if !caption.is_empty() {

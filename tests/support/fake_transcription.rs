@@ -31,7 +31,7 @@ const FIELDS: [&str; 5] = ["model", "language", "prompt", "response_format", "te
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     /// The fields besides the recording.
-    pub fields: BTreeMap<String, String>,
+    pub fields: BTreeMap<String, Refusal>,
     /// The recording's name.
     pub name: String,
     /// Its content type.
@@ -140,7 +140,12 @@ impl FakeTranscription {
     }
 }
 
-type Refusal = (StatusCode, String, Option<&'static str>);
+/// What is answered in the place of words.
+struct Refusal {
+    status: StatusCode,
+    message: String,
+    code: Option<&'static str>,
+}
 
 async fn transcriptions(State(world): State<Arc<Mutex<World>>>, request: Request) -> Response {
     let key = world.lock().unwrap().key.clone();
@@ -148,13 +153,13 @@ async fn transcriptions(State(world): State<Arc<Mutex<World>>>, request: Request
     world.lock().unwrap().asked += 1;
     if key.is_some() && authorization != key.as_deref() {
         let what = "Incorrect API key provided: sk-***.";
-        return error((StatusCode::UNAUTHORIZED, what.to_owned(), Some("invalid_api_key")));
+        return error(StatusCode::UNAUTHORIZED, what, Some("invalid_api_key"));
     }
     let given = match read(request).await.and_then(checked) {
         Ok(given) => given,
         Err(refusal) => {
-            world.lock().unwrap().refused.push(refusal.1.clone());
-            return error(refusal);
+            world.lock().unwrap().refused.push(refusal.message.clone());
+            return error(refusal.status, &refusal.message, refusal.code);
         }
     };
     let by_length = given.fields["model"] == "whisper-1";
@@ -175,19 +180,19 @@ async fn transcriptions(State(world): State<Arc<Mutex<World>>>, request: Request
             };
             answer(StatusCode::OK, &json!({"text": text, "usage": usage}))
         }
-        Some(Reply::Status(status)) => error((StatusCode::from_u16(status).unwrap(), "It failed.".to_owned(), None)),
+        Some(Reply::Status(status)) => error(StatusCode::from_u16(status).unwrap(), "It failed.", None),
         Some(Reply::Hang) => std::future::pending().await,
         Some(Reply::Flood) => {
             let flood = Plan::default().step(Step::Forever(vec![b' '; 256 * 1024].into()));
             let body = Body::from_stream(flood.play(|| {}));
             (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body).into_response()
         }
-        None => error((StatusCode::BAD_REQUEST, "The fake has no answer in its script.".to_owned(), None)),
+        None => error(StatusCode::BAD_REQUEST, "The fake has no answer in its script.", None),
     }
 }
 
 fn refuse<T>(what: impl Into<String>) -> Result<T, Refusal> {
-    Err((StatusCode::BAD_REQUEST, what.into(), None))
+    Err(Refusal { status: StatusCode::BAD_REQUEST, message: what.into(), code: None })
 }
 
 /// The form, each field once.
@@ -236,7 +241,7 @@ fn checked(given: Given) -> Result<Given, Refusal> {
     };
     if !MODELS.contains(&model.as_str()) {
         let what = format!("The model `{model}` does not exist or you do not have access to it.");
-        return Err((StatusCode::NOT_FOUND, what, Some("model_not_found")));
+        return Err(Refusal { status: StatusCode::NOT_FOUND, message: what, code: Some("model_not_found") });
     }
     let format = fields.get("response_format").map_or("json", String::as_str);
     if format != "json" && (model != "whisper-1" || format != "text") {
@@ -250,7 +255,7 @@ fn checked(given: Given) -> Result<Given, Refusal> {
     }
     if bytes.len() > BYTES_MAX {
         let what = format!("Maximum content size limit ({BYTES_MAX}) exceeded ({} bytes read)", bytes.len());
-        return Err((StatusCode::PAYLOAD_TOO_LARGE, what, None));
+        return Err(Refusal { status: StatusCode::PAYLOAD_TOO_LARGE, message: what, code: None });
     }
     let end = name.rsplit_once('.').map_or("", |(_, end)| end);
     if !FORMATS.contains(&end) {
@@ -274,7 +279,7 @@ fn is(end: &str, bytes: &[u8]) -> bool {
     }
 }
 
-fn error((status, message, code): Refusal) -> Response {
+fn error(status: StatusCode, message: &str, code: Option<&str>) -> Response {
     let kind = if status.is_server_error() { "server_error" } else { "invalid_request_error" };
     answer(status, &json!({"error": {"message": message, "type": kind, "param": null, "code": code}}))
 }

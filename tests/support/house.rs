@@ -29,6 +29,12 @@ pub struct House {
     pub home: TempDir,
 }
 
+/// The buttons of a message: what each says, and what it carries.
+pub struct Buttons {
+    pub message: i64,
+    pub all: Vec<(String, String)>,
+}
+
 impl House {
     /// With the usual config; Hob is not started.
     pub async fn new() -> Self {
@@ -157,18 +163,18 @@ impl House {
         self.telegram.press(person, person, message, &token);
     }
 
-    /// The first buttons in a chat as somebody remembers them: of which message, and what they say and carry.
-    pub fn remembered(&self, chat: i64) -> (i64, Vec<(String, String)>) {
+    /// The first buttons in a chat as somebody remembers them.
+    pub fn remembered(&self, chat: i64) -> Buttons {
         self.telegram.look(|world| {
             let asked = world.chat(chat).by_bot().find(|message| !message.keyboard.is_empty()).unwrap();
-            (asked.id, asked.keyboard.concat())
+            Buttons { message: asked.id, all: asked.keyboard.concat() }
         })
     }
 
     /// Presses such a button, which may be gone by now.
-    pub fn press_remembered(&self, person: i64, (message, buttons): &(i64, Vec<(String, String)>), label: &str) {
-        let (_, token) = buttons.iter().find(|(shown, _)| shown == label).unwrap();
-        self.telegram.press(person, person, *message, token);
+    pub fn press_remembered(&self, person: i64, buttons: &Buttons, label: &str) {
+        let (_, token) = buttons.all.iter().find(|(shown, _)| shown == label).unwrap();
+        self.telegram.press(person, person, buttons.message, token);
     }
 
     /// The model must have found nothing wrong with any request.

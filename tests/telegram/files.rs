@@ -30,7 +30,7 @@ async fn c6_each_kind_of_file_comes_with_its_name_and_its_words() {
     let mut voice = fake.look(|world| world.upload("", "audio/ogg", b"OggS"));
     voice["duration"] = json!(3);
     fake.post(Post::new(7, 7, "").with(json!({ "voice": voice })));
-    fake.hand(7, ("a/b.pdf", b"%PDF-1.7"), "");
+    fake.hand(7, "a/b.pdf", b"%PDF-1.7", "");
     let hob = Running::start(&fake);
     let seen = hob.intake.until(3).await;
     let told: Vec<_> = seen.iter().map(|inbound| (text_of(inbound), inbound.attachments[0].name.clone())).collect();
@@ -46,8 +46,8 @@ async fn c6_each_kind_of_file_comes_with_its_name_and_its_words() {
 #[tokio::test]
 async fn c6_what_fails_in_passing_is_fetched_again_and_what_is_too_big_is_told() {
     let fake = FakeTelegram::start().await;
-    fake.hand(7, ("a.txt", b"hello"), "");
-    fake.hand(7, ("big", &vec![0; (20 << 20) + 1]), "");
+    fake.hand(7, "a.txt", b"hello", "");
+    fake.hand(7, "big", &vec![0; (20 << 20) + 1], "");
     let hob = Running::start(&fake);
     let seen = hob.intake.until(2).await;
     let (small, big) = (&seen[0].attachments[0], &seen[1].attachments[0]);
@@ -74,7 +74,7 @@ async fn c6_what_fails_in_passing_is_fetched_again_and_what_is_too_big_is_told()
 }
 
 /// A message with this file, which lies in `dir`.
-fn with_file(dir: &tempfile::TempDir, (name, mime): (&str, &str), bytes: &[u8], text: &str) -> Outgoing {
+fn with_file(dir: &tempfile::TempDir, name: &str, mime: &str, bytes: &[u8], text: &str) -> Outgoing {
     let path = dir.path().join("content");
     std::fs::write(&path, bytes).unwrap();
     let file = Enclosed {
@@ -105,15 +105,15 @@ async fn c6_a_file_goes_out_with_its_name_its_bytes_and_its_words() {
     let (fake, dir) = (fake().await, tempfile::tempdir().unwrap());
     let telegram = adapter(&fake.api_url(), PACE);
     let nasty = b"--hob-form-boundary\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n99\r\n\0\xff";
-    let file = with_file(&dir, ("no\"tes ü.bin", "application/octet-stream"), nasty, "as you wished");
+    let file = with_file(&dir, "no\"tes ü.bin", "application/octet-stream", nasty, "as you wished");
     let receipt = telegram.deliver(&file).await.unwrap();
     assert_eq!(receipt.external_id.as_deref(), Some("1"));
     let (words, out) = sent(&fake).pop().unwrap();
     assert_eq!((words.as_str(), out.field, out.bytes.as_slice()), ("as you wished", "document", nasty.as_slice()));
     assert!(out.name.ends_with("tes ü.bin"), "{}", out.name);
-    telegram.deliver(&with_file(&dir, ("p.png", "image/png"), b"\x89PNG....", "")).await.unwrap();
+    telegram.deliver(&with_file(&dir, "p.png", "image/png", b"\x89PNG....", "")).await.unwrap();
     assert_eq!(sent(&fake)[1].1.field, "photo");
-    telegram.deliver(&with_file(&dir, ("odd.png", "image/png"), b"no picture", "")).await.unwrap();
+    telegram.deliver(&with_file(&dir, "odd.png", "image/png", b"no picture", "")).await.unwrap();
     assert_eq!(sent(&fake)[2].1.field, "document", "what Telegram does not take as a picture goes as a document");
 }
 
@@ -121,7 +121,7 @@ async fn c6_a_file_goes_out_with_its_name_its_bytes_and_its_words() {
 async fn c6_a_file_whose_outcome_was_lost_is_marked_and_what_cannot_be_sent_is_refused() {
     let (fake, dir) = (fake().await, tempfile::tempdir().unwrap());
     let telegram = adapter(&fake.api_url(), PACE);
-    let mut file = with_file(&dir, ("a.txt", "text/plain"), b"hello", "here");
+    let mut file = with_file(&dir, "a.txt", "text/plain", b"hello", "here");
     fake.fault("sendDocument", Fault::CutAfter);
     assert!(matches!(telegram.deliver(&file).await, Err(DeliveryError::Unknown { .. })));
     file.may_repeat = true;
@@ -144,7 +144,7 @@ async fn c6_a_file_whose_outcome_was_lost_is_marked_and_what_cannot_be_sent_is_r
 async fn c6_a_file_that_telegram_does_not_take_is_refused_in_words_and_its_words_may_have_markup() {
     let (fake, dir) = (fake().await, tempfile::tempdir().unwrap());
     let telegram = adapter(&fake.api_url(), PACE);
-    let mut file = with_file(&dir, ("a.txt", "text/plain"), b"hello", "a < b");
+    let mut file = with_file(&dir, "a.txt", "text/plain", b"hello", "a < b");
     file.markup = Some("<b>a &lt; b</b>".to_owned());
     telegram.deliver(&file).await.unwrap();
     file.markup = Some("<b>a < b".to_owned());

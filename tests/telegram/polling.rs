@@ -294,7 +294,7 @@ async fn k2_while_files_are_fetched_other_chats_and_buttons_go_on_and_nothing_is
     let hob = Running::start(&fake);
     fake.until_true("a poll", |world| world.waiting == 1).await;
     hob.intake.hold("7", 1);
-    fake.hand(7, ("a.pdf", b"%PDF-1.7"), "read this");
+    fake.hand(7, "a.pdf", b"%PDF-1.7", "read this");
     hob.intake.tried(1).await;
     let behind = fake.say(7, "and tell me").to_string();
     fake.say(8, "one");
@@ -316,7 +316,7 @@ async fn k2_a_file_that_was_being_fetched_at_the_end_comes_again() {
     let fake = FakeTelegram::start().await;
     let hob = Running::start(&fake);
     hob.intake.hold("7", 1);
-    fake.hand(7, ("a.pdf", b"%PDF-1.7"), "read this");
+    fake.hand(7, "a.pdf", b"%PDF-1.7", "read this");
     hob.intake.tried(1).await;
     fake.say(8, "one");
     hob.intake.until(1).await;
@@ -333,8 +333,8 @@ async fn k2_a_file_that_was_being_fetched_at_the_end_comes_again() {
 async fn k2_many_files_at_once_are_all_taken_in_and_in_order() {
     let fake = FakeTelegram::start().await;
     for person in 10..20 {
-        fake.hand(person, ("a.pdf", b"%PDF-1.7"), "one");
-        fake.hand(person, ("b.pdf", b"%PDF-1.7"), "two");
+        fake.hand(person, "a.pdf", b"%PDF-1.7", "one");
+        fake.hand(person, "b.pdf", b"%PDF-1.7", "two");
         fake.say(person, "three");
     }
     let hob = Running::start(&fake);

@@ -218,7 +218,7 @@ async fn k2_the_general_topic_is_the_main_chat_and_captions_are_edited_like_word
     let forum = -100_500;
     fake.group(forum, &[42]);
     fake.post(Post::new(forum, 7, "general").with(json!({"message_thread_id": 1, "is_topic_message": true})));
-    let id = fake.hand(7, ("a.txt", b"a"), "old words");
+    let id = fake.hand(7, "a.txt", b"a", "old words");
     let document = json!({"file_id": "x", "file_unique_id": "y", "file_size": 1, "file_name": "a.txt"});
     let edited = json!({"message_id": id, "from": {"id": 7, "is_bot": false, "first_name": "Person 7"}, "date": 5,
         "chat": {"id": 7, "type": "private"}, "edit_date": 9, "document": document, "caption": "new words"});

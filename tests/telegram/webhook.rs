@@ -119,7 +119,7 @@ async fn k2_each_part_of_an_album_that_is_posted_is_a_message_of_its_own_and_non
     let fake = FakeTelegram::start().await;
     // Telegram posts the second part when the first is taken: who waited for it would wait for ever.
     let served = Served::start_with(&fake, Pace { album_window: Duration::from_secs(600), ..PACE }).await;
-    let ids = fake.album((7, 7), "g1", &["one", "two", ""]);
+    let ids = fake.album(7, 7, "g1", &["one", "two", ""]);
     let seen = served.hob.intake.until(3).await;
     let told: Vec<_> =
         seen.iter().map(|part| (part.external_id.clone(), text_of(part), part.attachments.len())).collect();

@@ -97,12 +97,12 @@ impl Browser {
         json(self.ask(Method::GET, path).send().await.unwrap()).await
     }
 
-    pub(crate) async fn say(&self, chat: &str, (id, text): (&str, &str)) -> Value {
-        json(self.form(chat, (id, text), None).send().await.unwrap()).await
+    pub(crate) async fn say(&self, chat: &str, id: &str, text: &str) -> Value {
+        json(self.form(chat, id, text, None).send().await.unwrap()).await
     }
 
     /// A message as the page sends it.
-    pub(crate) fn form(&self, chat: &str, (id, text): (&str, &str), file: Option<(&str, &str)>) -> RequestBuilder {
+    pub(crate) fn form(&self, chat: &str, id: &str, text: &str, file: Option<(&str, &str)>) -> RequestBuilder {
         const EDGE: &str = "edge-of-a-part";
         let part = |name: &str, more: &str, body: &str| {
             format!("--{EDGE}\r\nContent-Disposition: form-data; name=\"{name}\"{more}\r\n\r\n{body}\r\n")

@@ -23,12 +23,12 @@ async fn what_is_said_on_the_page_is_answered_there_once() {
     let browser = Browser::entered(&mut house).await;
     let mut listening = browser.listen("kitchen", None).await;
     house.model.reply(Reply::text("**Five** <o'clock>."));
-    assert_eq!(browser.say("kitchen", ("m1", "When is tea?")).await["duplicate"], false);
+    assert_eq!(browser.say("kitchen", "m1", "When is tea?").await["duplicate"], false);
     let answer = listening.answer().await;
     assert_eq!(answer.data["text"], "Five <o'clock>.");
     let html = answer.data["html"].as_str().unwrap();
     assert!(html.contains("<strong>Five</strong>") && html.contains("&lt;o"), "{html}");
-    assert_eq!(browser.say("kitchen", ("m1", "When is tea?")).await["duplicate"], true, "sent again");
+    assert_eq!(browser.say("kitchen", "m1", "When is tea?").await["duplicate"], true, "sent again");
     // It was killed; what was said is still there, and a reader goes on where it was.
     house.crash().await;
     house.start().await;
@@ -39,7 +39,7 @@ async fn what_is_said_on_the_page_is_answered_there_once() {
     assert_eq!(said, ["When is tea?", "Five <o'clock>."]);
     let mut listening = browser.listen("kitchen", answer.id.as_deref()).await;
     house.model.reply(Reply::text("Cake."));
-    browser.say("kitchen", ("m2", "And what is there?")).await;
+    browser.say("kitchen", "m2", "And what is there?").await;
     let first = listening.until("a message", |heard| heard.name == "message").await;
     assert_eq!(first.data["client_id"], "m2", "nothing is told twice");
     assert_eq!(listening.answer().await.data["text"], "Cake.");
@@ -56,7 +56,7 @@ async fn two_tabs_and_a_late_one_hear_the_same() {
     let (mut one, mut two) = (browser.listen("k", None).await, browser.listen("k", None).await);
     for number in 1..=3 {
         house.model.reply(Reply::text(&format!("Answer {number}.")));
-        browser.say("k", (&format!("m{number}"), &format!("Question {number}?"))).await;
+        browser.say("k", &format!("m{number}"), &format!("Question {number}?")).await;
         let expected = format!("Answer {number}.");
         assert_eq!(one.answer().await.data["text"], expected);
         assert_eq!(two.answer().await.data["text"], expected);
@@ -78,7 +78,7 @@ async fn d6_an_approval_is_pressed_on_the_page_and_shows_how_it_was_decided() {
     let mut listening = browser.listen("k", None).await;
     house.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#));
     house.model.reply(Reply::text("Paid."));
-    browser.say("k", ("m1", "Pay Bob.")).await;
+    browser.say("k", "m1", "Pay Bob.").await;
     let asked = listening.answer().await;
     let buttons = asked.data["buttons"].as_array().unwrap().clone();
     assert!(buttons.len() >= 2, "{asked:?}");
@@ -104,10 +104,10 @@ async fn n5_what_waits_is_seen_edited_and_taken_back() {
     let mut listening = browser.listen("k", None).await;
     let gate = Gate::default();
     house.model.reply(Script::default().text("Fir").gate(&gate).text("st.").finish("stop").into());
-    browser.say("k", ("m1", "One")).await;
+    browser.say("k", "m1", "One").await;
     house.asked(1).await;
-    browser.say("k", ("m2", "Two")).await;
-    browser.say("k", ("m3", "Three")).await;
+    browser.say("k", "m2", "Two").await;
+    browser.say("k", "m3", "Three").await;
     let open = |heard: &crate::browser::Heard, count: usize| {
         heard.name == "state" && heard.data["open"].as_array().is_some_and(|open| open.len() == count)
     };
@@ -134,8 +134,8 @@ async fn n8_nonsense_is_answered_with_words() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     let status = async |request: reqwest::RequestBuilder| request.send().await.unwrap().status();
-    assert_eq!(status(browser.form("a%2Fb", ("m1", "x"), None)).await, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(status(browser.form("k", ("../m1", "x"), None)).await, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(status(browser.form("a%2Fb", "m1", "x", None)).await, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(status(browser.form("k", "../m1", "x", None)).await, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(
         status(browser.ask(Method::GET, "/api/chats/k/messages?before=x")).await,
         StatusCode::UNPROCESSABLE_ENTITY
@@ -151,7 +151,7 @@ async fn a_file_comes_with_its_message() {
     let browser = Browser::entered(&mut house).await;
     let mut listening = browser.listen("k", None).await;
     house.model.reply(Reply::text("Thank you."));
-    let sent = browser.form("k", ("m1", "Look."), Some(("list.txt", "milk, bread")));
+    let sent = browser.form("k", "m1", "Look.", Some(("list.txt", "milk, bread")));
     json(sent.send().await.unwrap()).await;
     assert_eq!(listening.answer().await.data["text"], "Thank you.");
     assert!(house.model.requests()[0].last_text().contains("list.txt"));
@@ -165,7 +165,7 @@ async fn f8_a_reply_is_seen_as_html_while_it_is_written() {
     let gate = Gate::default();
     let script = Script::default().text("# Plan\n\nIt is **rea").gate(&gate).text("dy** <b>now</b>.").finish("stop");
     house.model.reply(script.into());
-    browser.say("k", ("m1", "Plan.")).await;
+    browser.say("k", "m1", "Plan.").await;
     let grown = listening.until("its beginning", |heard| heard.name == "growing").await.data;
     assert_eq!((grown["at"].as_i64(), grown["text"].as_str()), (Some(0), Some("# Plan\n\nIt is **rea")));
     assert_eq!(grown["blocks"], "<h1>Plan</h1>\n");
@@ -181,12 +181,12 @@ async fn f8_a_conversation_is_found_named_and_deleted() {
     let browser = Browser::entered(&mut house).await;
     let mut listening = browser.listen("dinner", None).await;
     house.model.reply(Reply::text("Pumpkin_risotto.")).reply(Reply::text("At five."));
-    browser.say("dinner", ("m1", "What is for dinner?")).await;
+    browser.say("dinner", "m1", "What is for dinner?").await;
     listening.answer().await;
     let mut other = browser.listen("tea", None).await;
-    browser.say("tea", ("m2", "When is tea?")).await;
+    browser.say("tea", "m2", "When is tea?").await;
     other.answer().await;
-    browser.say("tea", ("m3", "/help")).await;
+    browser.say("tea", "m3", "/help").await;
     other.answer().await;
     let found = async |words: &str| {
         let chats = browser.get(&format!("/api/chats?find={words}")).await;
@@ -216,7 +216,7 @@ async fn f8_a_conversation_is_found_named_and_deleted() {
     assert_eq!(browser.get("/api/chats/tea/messages").await["messages"].as_array().unwrap().len(), 0);
     // What is said there next begins afresh.
     house.model.reply(Reply::text("Who asks?"));
-    browser.say("tea", ("m4", "Hello again")).await;
+    browser.say("tea", "m4", "Hello again").await;
     other.says("Who asks?").await;
     let asked = house.model.requests().last().unwrap().body.to_string();
     assert!(!asked.contains("When is tea?") && !asked.contains("At five."), "{asked}");
@@ -234,7 +234,7 @@ async fn f8_what_is_at_work_is_not_deleted() {
     let gate = Gate::default();
     house.model.reply(Script::default().text("Fir").gate(&gate).text("st.").finish("stop").into());
     let mut listening = browser.listen("k", None).await;
-    browser.say("k", ("m1", "One")).await;
+    browser.say("k", "m1", "One").await;
     house.asked(1).await;
     let delete = async || browser.ask(Method::DELETE, "/api/chats/k").send().await.unwrap().status();
     assert_eq!(delete().await, StatusCode::CONFLICT);

@@ -85,7 +85,7 @@ async fn n8_another_page_has_the_browser_do_nothing() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     let cookie = browser.cookie.clone().unwrap();
-    let body = || browser.form("x", ("1", "Delete everything."), None);
+    let body = || browser.form("x", "1", "Delete everything.", None);
     let own_host = browser.root.strip_prefix("http://").unwrap().to_owned();
     for (host, origin) in [
         (own_host.as_str(), Some("https://evil.example")),
@@ -125,7 +125,7 @@ async fn n8_viewers_look_and_programs_show_keys() {
     let mut viewer = Browser::new(&browser.root);
     viewer.enter(key).await;
     assert_eq!(viewer.get("/api/visit").await["role"], "viewer");
-    assert_eq!(viewer.form("x", ("1", "Hello"), None).send().await.unwrap().status(), StatusCode::FORBIDDEN);
+    assert_eq!(viewer.form("x", "1", "Hello", None).send().await.unwrap().status(), StatusCode::FORBIDDEN);
     viewer.get("/api/chats/x/messages").await;
 
     let key = told(&["web", "token", "add", "kitchen"]).await.lines().next().unwrap().to_owned();

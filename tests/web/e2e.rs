@@ -66,8 +66,8 @@ impl Gates {
         // What the model is told of the moment stands before the words, what it is told of files behind them.
         let words = asked.last_user().lines().rfind(|line| !line.starts_with("[File ")).unwrap_or_default();
         match words.split_once(' ') {
-            Some(("hold", "evil")) => self.held("evil", ("<img src=x onerror=", "window.pwned=1>")),
-            Some(("hold", name)) => self.held(name, ("Once ", "upon a time.")),
+            Some(("hold", "evil")) => self.held("evil", "<img src=x onerror=", "window.pwned=1>"),
+            Some(("hold", name)) => self.held(name, "Once ", "upon a time."),
             Some(("blocks", _)) => self.blocks(),
             Some(("wide", _)) => Reply::text(&wide()),
             Some(("pay", whom)) => Reply::call("pay", &object!({ "to": whom }).to_string()),
@@ -87,7 +87,7 @@ impl Gates {
         script.gate(&end).text("\n").finish("stop").into()
     }
 
-    fn held(&self, name: &str, (first, rest): (&str, &str)) -> Reply {
+    fn held(&self, name: &str, first: &str, rest: &str) -> Reply {
         Script::default().text(first).gate(&self.of(name)).text(rest).finish("stop").into()
     }
 }

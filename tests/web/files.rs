@@ -21,14 +21,14 @@ async fn n8_files_of_the_page_are_saved_and_those_of_others_are_not_there() {
     let mut listening = browser.listen("k", None).await;
     house.model.reply(Reply::text("Thank you."));
     let evil = "<script>alert(1)</script>";
-    let sent = browser.form("k", ("m1", "Look."), Some(("a<b>.html", evil)));
+    let sent = browser.form("k", "m1", "Look.", Some(("a<b>.html", evil)));
     json(sent.send().await.unwrap()).await;
     listening.answer().await;
     let write = object!({ "path": "plan.md", "content": "# Beds\n" }).to_string();
     let send = object!({ "path": "plan.md", "caption": "The plan" }).to_string();
     house.model.reply(Reply::call("write_file", &write)).reply(Reply::call("send_file", &send));
     house.model.reply(Reply::text("There it is."));
-    browser.say("k", ("m2", "Write a plan.")).await;
+    browser.say("k", "m2", "Write a plan.").await;
     listening.says("There it is.").await;
     let timeline = browser.get("/api/chats/k/messages").await;
     let fetch = |file: &Value| browser.ask(Method::GET, &format!("/api/files/{}", file["id"])).send();
@@ -48,7 +48,7 @@ async fn n8_files_of_the_page_are_saved_and_those_of_others_are_not_there() {
 
     // What somebody sends elsewhere is not the page's.
     house.model.reply(Reply::text("I have it."));
-    house.telegram.hand(ADA, ("diary.txt", b"dear diary"), "keep this");
+    house.telegram.hand(ADA, "diary.txt", b"dear diary", "keep this");
     house.told(ADA, 1).await;
     let next = went["id"].as_i64().unwrap() + 1;
     for id in [next.to_string(), "999999".to_owned()] {

@@ -21,14 +21,14 @@ async fn told(house: &House, arguments: &[&str]) -> String {
 
 /// Says something on the page, and waits for its answer; gives the answer's run.
 async fn asked(browser: &Browser, house: &House, said: (&str, &str), reply: Reply) -> i64 {
-    asked_in("k", (browser, house), said, reply).await
+    house.model.reply(reply);
+    asked_in("k", browser, said.0, said.1).await
 }
 
 /// The same in this conversation.
-async fn asked_in(key: &str, (browser, house): (&Browser, &House), (id, text): (&str, &str), reply: Reply) -> i64 {
+async fn asked_in(key: &str, browser: &Browser, id: &str, text: &str) -> i64 {
     let mut listening = browser.listen(key, None).await;
-    house.model.reply(reply);
-    browser.say(key, (id, text)).await;
+    browser.say(key, id, text).await;
     // A command's answer has no run, and may still be on its way.
     let answer = listening.until("an answer", |heard| heard.data["author"] == "hob" && heard.data["run"].is_i64());
     answer.await.data["run"].as_i64().unwrap()
@@ -109,7 +109,7 @@ async fn n8_a_search_tells_what_each_leg_says_and_a_fact_cites_its_message() {
 async fn n8_why_is_told_for_any_answer_and_a_pin_is_always_recalled() {
     let mut house = house("").await;
     let browser = remembering(&mut house).await;
-    browser.say("k", ("m3", "/new")).await;
+    browser.say("k", "m3", "/new").await;
     let first = asked(&browser, &house, ("m4", "In which place does my sister live?"), Reply::text("Zanzibar.")).await;
     let why = browser.get(&format!("/api/memory/why/{first}")).await;
     assert_eq!(
@@ -132,8 +132,8 @@ async fn n8_why_is_told_for_any_answer_and_a_pin_is_always_recalled() {
     let pin = browser.ask(Method::PUT, &format!("/api/memory/items/{bins}/pin")).json(&object!({ "pinned": true }));
     assert_eq!(pin.send().await.unwrap().status(), StatusCode::NO_CONTENT);
     // Where it was shown just now, it rests.
-    let again = ("m5", "And where is she at home?");
-    let second = asked_in("elsewhere", (&browser, &house), again, Reply::text("There.")).await;
+    house.model.reply(Reply::text("There."));
+    let second = asked_in("elsewhere", &browser, "m5", "And where is she at home?").await;
     let why = browser.get(&format!("/api/memory/why/{second}")).await;
     let reasons = why["recalled"].as_array().unwrap();
     let pinned = reasons.iter().find(|one| one["item"]["id"] == bins.as_str()).unwrap();

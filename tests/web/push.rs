@@ -168,7 +168,7 @@ async fn f8_a_browser_is_told_that_something_waits_and_nothing_of_it() {
     let key = browser.get("/api/push").await;
     assert_eq!(key["told"], true);
     house.model.reply(Reply::text("Secret words."));
-    browser.say("kitchen", ("m1", "Tell me.")).await;
+    browser.say("kitchen", "m1", "Tell me.").await;
     let post = service.next().await;
     let header = |name: &str| post.headers[name].to_str().unwrap().to_owned();
     assert_eq!(
@@ -195,7 +195,7 @@ async fn f8_a_browser_is_told_that_something_waits_and_nothing_of_it() {
     let ear = Ear::new();
     assert_eq!(ear.listens(&browser, &format!("{}/push/b", service.origin())).await, StatusCode::NO_CONTENT);
     house.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#));
-    browser.say("bills", ("m2", "Pay Bob.")).await;
+    browser.say("bills", "m2", "Pay Bob.").await;
     let post = service.next().await;
     assert_eq!((post.to.as_str(), post.headers["urgency"].to_str().unwrap()), ("b", "high"));
     assert_eq!(ear.open(&post.body), object!({ "kind": "asks", "chat": "bills" }));
@@ -208,16 +208,16 @@ async fn f8_who_looks_at_the_page_is_not_told() {
     let (browser, _ear) = listening(&mut house, &service, "a").await;
     let mut window = browser.listen("open", None).await;
     house.model.otherwise(|_| Reply::text("Yes."));
-    browser.say("open", ("m1", "Well?")).await;
+    browser.say("open", "m1", "Well?").await;
     window.answer().await;
-    browser.say("beside", ("m2", "Well?")).await;
+    browser.say("beside", "m2", "Well?").await;
     house.ended(2).await;
     house.recorded(2).await;
     drop(window);
     // That a window is closed, the server hears when it looks: from then on it tells.
     let mut told = None;
     for number in 0..100 {
-        browser.say("closed", (&format!("c{number}"), "Well?")).await;
+        browser.say("closed", &format!("c{number}"), "Well?").await;
         house.recorded(3 + number).await;
         if let Ok(post) = service.posts.try_recv() {
             told = Some(post);
@@ -242,7 +242,7 @@ async fn f8_a_browser_that_is_gone_is_told_no_more_and_others_are_tried_again() 
     house.model.otherwise(|_| Reply::text("Yes."));
     // The last is answered first.
     *service.answers.lock().unwrap() = vec![410, 503];
-    browser.say("k", ("m1", "Well?")).await;
+    browser.say("k", "m1", "Well?").await;
     let (first, again) = (service.next().await, service.next().await);
     assert_ne!(first.body, again.body, "each is sealed anew");
     house.hob().until_logged("a browser is told no more", 1).await;
@@ -258,7 +258,7 @@ async fn f8_who_logs_out_is_told_no_more() {
     gone.ask(Method::POST, "/logout").send().await.unwrap().error_for_status().unwrap();
     house.model.otherwise(|_| Reply::text("Yes."));
     for id in ["m1", "m2"] {
-        browser.say("k", (id, "Well?")).await;
+        browser.say("k", id, "Well?").await;
         assert_eq!(service.next().await.to, "stays");
     }
     assert!(service.posts.try_recv().is_err());
@@ -281,7 +281,7 @@ async fn f8_no_push_goes_where_hob_does_not_go() {
     let inward = format!("https://127.0.0.1:{}/push/a", service.port);
     assert_eq!(ear.listens(&browser, &inward).await, StatusCode::NO_CONTENT);
     house.model.otherwise(|_| Reply::text("Yes."));
-    browser.say("k", ("m1", "Well?")).await;
+    browser.say("k", "m1", "Well?").await;
     house.hob().until_logged("a push service takes nothing", 1).await;
     let log = house.hob().log();
     assert!(log.contains("127.0.0.1 was not asked"), "{log}");
@@ -296,7 +296,7 @@ async fn f8_a_push_service_that_hangs_holds_nobody_up() {
     *service.answers.lock().unwrap() = vec![0; 8];
     house.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#));
     house.model.reply(Reply::text("Paid."));
-    browser.say("k", ("m1", "Pay Bob.")).await;
+    browser.say("k", "m1", "Pay Bob.").await;
     service.next().await;
     // It has the question and says nothing: the approval goes its way.
     let timeline = browser.get("/api/chats/k/messages").await;

@@ -55,7 +55,7 @@ async fn told(house: &mut House, browser: &Browser) -> i64 {
     let mut listening = browser.listen("kitchen", None).await;
     house.model.reply(Reply::call("echo", &object!({ "what": HOSTILE }).to_string()));
     house.model.reply(Reply::text("It is said."));
-    browser.say("kitchen", ("m1", HOSTILE)).await;
+    browser.say("kitchen", "m1", HOSTILE).await;
     listening.answer().await.data["run"].as_i64().unwrap()
 }
 
@@ -170,7 +170,7 @@ async fn a_run_of_a_thousand_events_comes_in_parts() {
             _ => Reply::text(&"long ".repeat(2_000)),
         }
     });
-    browser.say("k", ("m1", "Go on and on.")).await;
+    browser.say("k", "m1", "Go on and on.").await;
     let run = listening.answer().await.data["run"].as_i64().unwrap();
     house.ended(1).await;
     let shown = browser.get(&format!("/api/runs/{run}")).await;
@@ -206,7 +206,7 @@ async fn the_list_is_narrowed_down_and_comes_in_pages() {
     house.ended(3).await;
     let mut listening = browser.listen("k", None).await;
     house.model.reply(Reply::status(401));
-    browser.say("k", ("m1", "Will it work?")).await;
+    browser.say("k", "m1", "Will it work?").await;
     listening.answer().await;
     house.ended(4).await;
     let list = async |query: &str| -> Vec<i64> {
@@ -326,9 +326,9 @@ async fn a_paused_conversation_is_resumed_from_its_run() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     let mut listening = browser.listen("k", None).await;
-    browser.say("k", ("p", "/pause")).await;
+    browser.say("k", "p", "/pause").await;
     listening.answer().await;
-    browser.say("k", ("m1", "Are you there?")).await;
+    browser.say("k", "m1", "Are you there?").await;
     let run = browser.get("/api/runs").await["runs"][0]["run"].as_i64().unwrap();
     let shown = browser.get(&format!("/api/runs/{run}")).await;
     assert_eq!((&shown["paused"], &shown["entry"]["state"]), (&true.into(), &"queued".into()));

@@ -56,10 +56,7 @@ pub struct Folded {
     pub last_at: i64,
 }
 
-/// Loads and folds a run's journal.
-///
-/// # Errors
-/// When the database fails or a row holds no event.
+/// Loads and folds a run's journal. A row that holds no event is an error.
 pub async fn load(tx: &mut Tx, run: RunId) -> Result<Folded, StoreError> {
     let mut folded = Folded { replay: Replay::default(), last_at: 0 };
     for row in list(tx, run).await? {
@@ -83,9 +80,6 @@ pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<Accepted>, StoreErr
 }
 
 /// What the model's answer said, as it wrote it, if this event is that answer.
-///
-/// # Errors
-/// When the database fails or the row holds no event.
 pub async fn answer_at(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<String>, StoreError> {
     let Some(row) = hob_store::journal::find(tx, run, seq).await? else { return Ok(None) };
     Ok(match decode(run, &row)? {
@@ -95,9 +89,6 @@ pub async fn answer_at(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<Strin
 }
 
 /// The run that another one's message joined.
-///
-/// # Errors
-/// When the database fails or a row holds no event.
 pub async fn joined(tx: &mut Tx, run: RunId) -> Result<Option<RunId>, StoreError> {
     for row in list(tx, run).await? {
         if let Event::Joined { run } = decode(run, &row)? {

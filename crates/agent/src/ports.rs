@@ -16,8 +16,8 @@ use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::Rng;
 use hob_core::policy::access::AccessList;
 use hob_memory::recall::Memory;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::Catalog;
-use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_skill::library::Library;
 use hob_store::Store;
@@ -97,7 +97,7 @@ pub struct Ports {
     /// The tokens of a reply that are set aside for each call.
     pub reply_tokens: u64,
     /// The household's caps on money.
-    pub purse: Arc<Purse>,
+    pub budget_guard: Arc<BudgetGuard>,
     /// The limits of each person.
     pub meter: Arc<Meter>,
     /// Who is let in.

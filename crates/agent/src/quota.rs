@@ -1,5 +1,5 @@
 //! How many tool calls somebody has made in a minute (row E15). The rule is [`hob_core::policy::quota`]'s; money and tokens are
-//! `hob_model::purse`'s.
+//! `hob_model::budget_guard`'s.
 //!
 //! Looked at in the transaction that would start a call: between the look and the call's own record there is no other
 //! transaction.

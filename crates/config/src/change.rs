@@ -76,7 +76,7 @@ pub(super) fn apply(text: &str, edits: &[Edit], secrets: Secrets) -> Result<(Str
     let (mut text, mut told) = (text.to_owned(), Vec::new());
     for edit in edits {
         let (next, words) = match edit {
-            Edit::Set { key, value } => set(&text, (key, value), secrets)?,
+            Edit::Set { key, value } => set(&text, key, value, secrets)?,
             Edit::Unset { key } => unset(&text, key)?,
             Edit::Append { text: more } => append(&text, more)?,
         };
@@ -101,13 +101,13 @@ pub fn possible(text: &str, edits: &[Edit]) -> Vec<Edit> {
 ///
 /// # Errors
 /// When an edit cannot be made, or the check would refuse what comes of it.
-pub fn tried((file, text): (&Path, &str), edits: &[Edit], env: &Environment) -> Result<(String, Config), EditError> {
+pub fn tried(file: &Path, text: &str, edits: &[Edit], env: &Environment) -> Result<(String, Config), EditError> {
     let (text, _) = apply(text, &possible(text, edits), Secrets::Taken)?;
     let config = load::parse(file, &text, env)?;
     Ok((text, config))
 }
 
-fn set(text: &str, (key, value): (&str, &Value), secrets: Secrets) -> Result<(String, String), EditError> {
+fn set(text: &str, key: &str, value: &Value, secrets: Secrets) -> Result<(String, String), EditError> {
     let path = path(key)?;
     let is_hidden = is_secret(&path) && !value.as_str().is_some_and(is_reference);
     if is_hidden && secrets == Secrets::Refused {
@@ -252,7 +252,7 @@ iterations_max = 7   # enough
             Edit::set_value("discord.bot_token", "abc.def"),
         ];
         let env = Environment::default();
-        let (text, config) = tried((Path::new("/c.toml"), FILE), &edits, &env).unwrap();
+        let (text, config) = tried(Path::new("/c.toml"), FILE, &edits, &env).unwrap();
         insta::assert_snapshot!(text, @r#"
         # Ours.
         [telegram]
@@ -266,7 +266,7 @@ iterations_max = 7   # enough
         "#);
         assert_eq!(config.discord.unwrap().bot_token.expose(), "abc.def");
         let bad = [Edit::set_value("agent.iterations_max", "many")];
-        assert!(tried((Path::new("/c.toml"), FILE), &bad, &env).unwrap_err().to_string().contains("/c.toml:7"));
+        assert!(tried(Path::new("/c.toml"), FILE, &bad, &env).unwrap_err().to_string().contains("/c.toml:7"));
     }
 
     #[test]

@@ -13,6 +13,13 @@ use crate::problem::{Finding, Problem};
 use crate::renamed::Both;
 use crate::shape::{Field, Shape};
 
+/// What a value is to be; without its field where it is one of a list or table.
+#[derive(Clone, Copy)]
+struct Wanted<'s> {
+    shape: &'s Shape,
+    field: Option<&'s Field>,
+}
+
 /// What is known about one document while it is checked.
 pub(super) struct Check<'a> {
     file: &'a Path,
@@ -98,7 +105,7 @@ impl<'a> Check<'a> {
             self.lines.insert(here.clone(), *line);
             match fields.iter().find(|field| field.name == *key) {
                 Some(field) => {
-                    let value = self.value(&here, *line, node, (&field.shape, Some(field)));
+                    let value = self.value(&here, *line, node, Wanted { shape: &field.shape, field: Some(field) });
                     clean.extend(value.map(|value| (key.clone(), value)));
                 }
                 None => self.unknown(at, key, *line, fields),
@@ -133,16 +140,16 @@ impl<'a> Check<'a> {
         self.report(&here, line, "is not a known key", fix);
     }
 
-    fn number(&mut self, at: &str, line: usize, number: f64, what: (&Shape, Option<&Field>)) -> Option<Toml> {
-        match what.0 {
+    fn number(&mut self, at: &str, line: usize, number: f64, what: Wanted<'_>) -> Option<Toml> {
+        match what.shape {
             Shape::Number { min, max } if (*min..=*max).contains(&number) => Some(Toml::Float(number)),
             _ => self.wrong(at, line, format!("is {number}"), what),
         }
     }
 
     /// The value in the form that serde reads; `None` if it is wrong.
-    fn value(&mut self, at: &str, line: usize, node: &Node, what: (&Shape, Option<&Field>)) -> Option<Toml> {
-        let (shape, field) = what;
+    fn value(&mut self, at: &str, line: usize, node: &Node, what: Wanted<'_>) -> Option<Toml> {
+        let Wanted { shape, field } = what;
         match (shape, &node.value) {
             (_, Value::Broken) => None,
             (Shape::Bool, Value::Bool(flag)) => Some(Toml::Boolean(*flag)),
@@ -181,7 +188,7 @@ impl<'a> Check<'a> {
                 let mut one = |(index, node): (usize, &Node)| {
                     let here = place::item(at, index);
                     self.lines.insert(here.clone(), node.line);
-                    self.value(&here, node.line, node, (item, None))
+                    self.value(&here, node.line, node, Wanted { shape: item, field: None })
                 };
                 // Every item is looked at; a list that lost one would give the others the wrong number.
                 let clean: Vec<Option<Toml>> = items.iter().enumerate().map(&mut one).collect();
@@ -195,7 +202,10 @@ impl<'a> Check<'a> {
                 for (key, (line, node)) in table {
                     let here = place::child(at, key);
                     self.lines.insert(here.clone(), *line);
-                    clean.extend(self.value(&here, *line, node, (item, None)).map(|value| (key.clone(), value)));
+                    clean.extend(
+                        self.value(&here, *line, node, Wanted { shape: item, field: None })
+                            .map(|value| (key.clone(), value)),
+                    );
                 }
                 Some(Toml::Table(clean))
             }
@@ -205,7 +215,7 @@ impl<'a> Check<'a> {
     }
 
     /// Reports a value that is not of its shape.
-    fn wrong(&mut self, at: &str, line: usize, is: String, (shape, field): (&Shape, Option<&Field>)) -> Option<Toml> {
+    fn wrong(&mut self, at: &str, line: usize, is: String, Wanted { shape, field }: Wanted<'_>) -> Option<Toml> {
         let fix = match shape {
             Shape::Section(_) if at.ends_with(']') => {
                 format!("write each as `[[{}]]`", place::parent(at).unwrap_or(at))

@@ -59,7 +59,8 @@ impl DestinationConfig {
 /// Finds what keeps something that begins by itself, at `at`, from being heard in the place that it names.
 pub(super) fn validate_use(
     at: &str,
-    (to, telegram_chat): (Option<&str>, Option<i64>),
+    to: Option<&str>,
+    telegram_chat: Option<i64>,
     known: &BTreeMap<String, DestinationConfig>,
 ) -> Vec<Finding> {
     let Some(name) = to else { return Vec::new() };
@@ -103,20 +104,20 @@ mod tests {
     #[test]
     fn n13_who_begins_by_itself_speaks_in_a_place_that_there_is() {
         let known = BTreeMap::from([("family".to_owned(), DestinationConfig::default())]);
-        let told = |place, known: &BTreeMap<String, DestinationConfig>| {
-            let found = validate_use("heartbeat", place, known);
+        let told = |to, telegram_chat, known: &BTreeMap<String, DestinationConfig>| {
+            let found = validate_use("heartbeat", to, telegram_chat, known);
             found.into_iter().map(|found| format!("{} {}: {}", found.key, found.why, found.fix)).collect::<Vec<_>>()
         };
-        assert!(told((None, Some(7)), &known).is_empty() && told((Some("family"), None), &known).is_empty());
-        assert_eq!(told((Some("famly"), None), &known), ["heartbeat.to is not a destination: did you mean `family`?"]);
-        assert_eq!(told((Some("work"), None), &known), ["heartbeat.to is not a destination: there are: family"]);
+        assert!(told(None, Some(7), &known).is_empty() && told(Some("family"), None, &known).is_empty());
+        assert_eq!(told(Some("famly"), None, &known), ["heartbeat.to is not a destination: did you mean `family`?"]);
+        assert_eq!(told(Some("work"), None, &known), ["heartbeat.to is not a destination: there are: family"]);
         let none = BTreeMap::new();
         assert_eq!(
-            told((Some("work"), None), &none),
+            told(Some("work"), None, &none),
             ["heartbeat.to is not a destination: declare it under `[destinations]`"]
         );
         assert_eq!(
-            told((Some("family"), Some(7)), &known),
+            told(Some("family"), Some(7), &known),
             ["heartbeat.to names one place, and `telegram_chat` another: keep one of them"]
         );
     }

@@ -62,7 +62,7 @@ pub fn between(before: &str, after: &str) -> Vec<Change> {
     let (before, after) = (before.parse::<Table>().unwrap_or_default(), after.parse::<Table>().unwrap_or_default());
     let mut changes = Vec::new();
     let schema = secrets::schema();
-    tables(&Way { path: String::new(), sight: Sight::of(&schema) }, (&before, &after), &mut changes);
+    tables(&Way { path: String::new(), sight: Sight::of(&schema) }, &before, &after, &mut changes);
     changes
 }
 
@@ -98,7 +98,7 @@ fn hides(sight: Sight<'_>, value: &Value) -> bool {
     }
 }
 
-fn tables(way: &Way<'_>, (before, after): (&Table, &Table), changes: &mut Vec<Change>) {
+fn tables(way: &Way<'_>, before: &Table, after: &Table, changes: &mut Vec<Change>) {
     let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for key in keys {
         let name = place::key(key);
@@ -106,7 +106,7 @@ fn tables(way: &Way<'_>, (before, after): (&Table, &Table), changes: &mut Vec<Ch
         let inner = Way { path, sight: way.sight.key(key) };
         match (before.get(key), after.get(key)) {
             (before, after) if before == after => {}
-            (Some(Value::Table(before)), Some(Value::Table(after))) => tables(&inner, (before, after), changes),
+            (Some(Value::Table(before)), Some(Value::Table(after))) => tables(&inner, before, after, changes),
             (before, after) => changes.push(Change {
                 section: inner.path.split('.').next().unwrap_or_default().to_owned(),
                 before: before.map(|value| inner.shown(value)),

@@ -26,7 +26,7 @@ struct Entrusted {
 }
 
 /// The first key that would go to a place for which nobody has entered it: it stays, and the place changes.
-pub(super) fn strayed((before, after): (&str, &str), edits: &[Edit], env: &Environment) -> Option<String> {
+pub(super) fn strayed(before: &str, after: &str, edits: &[Edit], env: &Environment) -> Option<String> {
     let (before, after) = (entrusted(before, env)?, entrusted(after, env)?);
     let strayed = after.iter().find(|one| !before.contains(one) && !edits.iter().any(|edit| enters(edit, &one.path)));
     strayed.map(|one| one.path.clone())
@@ -50,11 +50,11 @@ fn entrusted(text: &str, env: &Environment) -> Option<Vec<Entrusted>> {
     let document = edit::parsed(text).ok()?;
     let schema = secrets::schema();
     let mut found = Vec::new();
-    of_table((document.as_table(), &schema), "", env, &mut found);
+    of_table(document.as_table(), &schema, "", env, &mut found);
     Some(found)
 }
 
-fn of_table((table, schema): (&dyn TableLike, &Json), path: &str, env: &Environment, found: &mut Vec<Entrusted>) {
+fn of_table(table: &dyn TableLike, schema: &Json, path: &str, env: &Environment, found: &mut Vec<Entrusted>) {
     let own: Vec<(String, String)> = table
         .iter()
         .filter(|(name, _)| secrets::inner(schema, name).is_some_and(goes))
@@ -74,28 +74,28 @@ fn of_table((table, schema): (&dyn TableLike, &Json), path: &str, env: &Environm
                 let keys = inner.iter().filter_map(|(name, item)| Some((place::child(&at, name), item.as_str()?)));
                 found.extend(keys.map(|(path, key)| Entrusted { path, key: key.to_owned(), to: own.clone() }));
             } else {
-                of_table((inner, schema), &at, env, found);
+                of_table(inner, schema, &at, env, found);
             }
         } else {
-            of_list((item, schema), &at, env, found);
+            of_list(item, schema, &at, env, found);
         }
     }
-    found.extend(implied(table, (path, own), env).filter(|_| !has_key));
+    found.extend(implied(table, path, own, env).filter(|_| !has_key));
 }
 
-fn of_list((item, schema): (&Item, &Json), path: &str, env: &Environment, found: &mut Vec<Entrusted>) {
+fn of_list(item: &Item, schema: &Json, path: &str, env: &Environment, found: &mut Vec<Entrusted>) {
     let Some(schema) = secrets::items(schema) else { return };
     match item {
         Item::ArrayOfTables(tables) => {
             for (index, table) in tables.iter().enumerate() {
-                of_table((table, schema), &place::item(path, index), env, found);
+                of_table(table, schema, &place::item(path, index), env, found);
             }
         }
         Item::Value(Value::Array(values)) => {
             for (index, table) in
                 values.iter().enumerate().filter_map(|(at, value)| Some((at, value.as_inline_table()?)))
             {
-                of_table((table, schema), &place::item(path, index), env, found);
+                of_table(table, schema, &place::item(path, index), env, found);
             }
         }
         Item::None | Item::Value(_) | Item::Table(_) => {}
@@ -114,7 +114,7 @@ fn is_bundle(schema: &Json) -> bool {
 }
 
 /// A provider without a key has that of the environment: at its own place nobody need enter it, at another somebody must.
-fn implied(table: &dyn TableLike, (path, to): (&str, Vec<(String, String)>), env: &Environment) -> Option<Entrusted> {
+fn implied(table: &dyn TableLike, path: &str, to: Vec<(String, String)>, env: &Environment) -> Option<Entrusted> {
     let elsewhere = to.iter().any(|(name, _)| name == "base_url");
     let kind = table.get("kind").and_then(Item::as_str)?;
     let variable = format!("{}_API_KEY", kind.to_ascii_uppercase());
@@ -155,7 +155,7 @@ iterations_max = 7
     fn after(edits: &[Edit], variables: &[(&str, &str)]) -> Option<String> {
         let env = Environment::of("/", variables.iter().copied());
         let (text, _) = crate::change::apply(FILE, edits, crate::change::Secrets::Taken).unwrap();
-        strayed((FILE, &text), edits, &env)
+        strayed(FILE, &text, edits, &env)
     }
 
     #[test]

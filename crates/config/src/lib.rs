@@ -440,7 +440,7 @@ impl Config {
         let webhooks = self.webhooks.iter();
         let webhooks = webhooks.map(|(name, it)| (place::child("webhooks", name), it.to.as_deref(), it.telegram_chat));
         let all = heartbeat.chain(schedules).chain(webhooks);
-        all.flat_map(|(at, to, chat)| destinations::validate_use(&at, (to, chat), &self.destinations)).collect()
+        all.flat_map(|(at, to, chat)| destinations::validate_use(&at, to, chat, &self.destinations)).collect()
     }
 
     /// What begins by itself, and nobody would hear it. Whether there is an owner, the config alone does not say: one may

@@ -199,7 +199,7 @@ pub fn load(named: Option<&Path>, env: &Environment) -> Result<Loaded, LoadError
     let Some((path, source)) = find(named, env)? else {
         return Ok(Loaded::none());
     };
-    let (mut loaded, has_plain_secret) = understand(&path, &source, (env, &RENAMED))?;
+    let (mut loaded, has_plain_secret) = understand(&path, &source, env, &RENAMED)?;
     if has_plain_secret {
         loaded.notes.extend(open_to_others(&path));
     }
@@ -211,7 +211,7 @@ pub fn load(named: Option<&Path>, env: &Environment) -> Result<Loaded, LoadError
 /// # Errors
 /// With every problem there is. A secret that cannot be had is none: its section is off.
 pub fn of_text(file: &Path, text: &str, env: &Environment) -> Result<Loaded, Problems> {
-    understand(file, text, (env, &RENAMED)).map(|(loaded, _)| loaded)
+    understand(file, text, env, &RENAMED).map(|(loaded, _)| loaded)
 }
 
 /// Checks `text` as the content of `file` and makes it a [`Config`].
@@ -234,7 +234,8 @@ pub(super) fn resolved(file: &Path, text: &str, env: &Environment) -> (document:
 pub(super) fn understand(
     file: &Path,
     text: &str,
-    (env, all_renamed): (&Environment, &[Renamed]),
+    env: &Environment,
+    all_renamed: &[Renamed],
 ) -> Result<(Loaded, bool), Problems> {
     let mut table = match document::parse(file, text) {
         Ok(table) => table,

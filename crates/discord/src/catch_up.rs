@@ -30,7 +30,7 @@ pub(super) async fn private(submitter: &mut Submitter<'_>) -> Result<(), Trouble
     let chats =
         cursors.iter().filter_map(|(list, from)| Some((Id::parse(list.strip_prefix(DISCORD_PRIVATE)?)?, *from)));
     for (chat, from) in chats {
-        fetch(submitter, (chat, Kind::Private, None), from).await?;
+        fetch(submitter, chat, Kind::Private, None, from).await?;
     }
     Ok(())
 }
@@ -47,7 +47,7 @@ pub(super) async fn guild(submitter: &mut Submitter<'_>, guild: &Guild) -> Resul
     }
     for (place, kind) in places {
         if let Some(from) = cursors.get(&list(place.id, kind)).filter(|from| is_behind(place, **from)) {
-            fetch(submitter, (place.id, kind, Some(guild.id)), *from).await?;
+            fetch(submitter, place.id, kind, Some(guild.id), *from).await?;
         }
     }
     Ok(())
@@ -68,7 +68,7 @@ pub(super) async fn put_away(submitter: &mut Submitter<'_>) -> Result<(), Troubl
         let place = place.filter(|place| is_behind(place, from));
         let found = place.and_then(|place| Some((Kind::of(place.kind, place.parent_id)?, place.guild_id)));
         if let Some((kind @ Kind::Thread(_), guild)) = found {
-            fetch(submitter, (thread, kind, guild), from).await?;
+            fetch(submitter, thread, kind, guild, from).await?;
         }
     }
     Ok(())
@@ -147,7 +147,9 @@ async fn cursors(submitter: &Submitter<'_>) -> Result<BTreeMap<String, i64>, Tro
 /// Hands in the history of a channel, which may be a server's, after a message.
 async fn fetch(
     submitter: &mut Submitter<'_>,
-    (place, kind, guild): (Id, Kind, Option<Id>),
+    place: Id,
+    kind: Kind,
+    guild: Option<Id>,
     mut from: i64,
 ) -> Result<(), Trouble> {
     loop {

@@ -119,7 +119,7 @@ impl<'a> List<'a> {
 
 /// Registers the commands in these servers, or everywhere, where they are not as they should be. `joined` are the servers
 /// that the bot is in.
-pub(super) async fn register(api: &Api, application: Id, (guilds, joined): (&[String], &[String]), pace: Pace) {
+pub(super) async fn register(api: &Api, application: Id, guilds: &[String], joined: &[String], pace: Pace) {
     let application = application.to_string();
     // Named servers have them for themselves: everywhere else there are none, lest they show twice.
     let none = !guilds.is_empty();

@@ -97,7 +97,7 @@ impl<'a> Gateway<'a> {
             Err(why) => return (Ended::Resume(why), Came::Nowhere),
         };
         let (sender, receiver) = mpsc::channel(BACKLOG_MAX);
-        let mut hearing = Hearing::new(self.discord, &self.session, (socket, sender));
+        let mut hearing = Hearing::new(self.discord, &self.session, socket, sender);
         // What was heard and not handed in by the end, Discord tells again: the session resumes from what was.
         let ended = tokio::select! {
             ended = hearing.run() => ended,
@@ -135,7 +135,7 @@ impl<'a> Gateway<'a> {
         let pace = &self.discord.settings.pace;
         let delay = match ended {
             Ended::Refused(_) => pace.retry_refused,
-            _ => self.waits.next((pace.retry_min, pace.retry_max), self.discord.rng.as_ref()),
+            _ => self.waits.next(pace.retry_min, pace.retry_max, self.discord.rng.as_ref()),
         };
         let why = ended.why();
         warn!(channel = "discord", why, delay_ms = delay.as_millis(), "Discord: {why}; again in {delay:?}");

@@ -82,11 +82,7 @@ pub(super) struct Hearing<'a> {
 }
 
 impl<'a> Hearing<'a> {
-    pub(super) fn new(
-        discord: &'a Discord,
-        session: &'a Held,
-        (socket, line): (Socket, mpsc::Sender<Dispatch>),
-    ) -> Self {
+    pub(super) fn new(discord: &'a Discord, session: &'a Held, socket: Socket, line: mpsc::Sender<Dispatch>) -> Self {
         let ready_by = Instant::now() + discord.settings.pace.ready_deadline;
         Self {
             discord,

@@ -146,7 +146,7 @@ impl Channel for Discord {
 
     #[tracing::instrument(name = "discord.sign", skip_all, fields(channel = "discord"))]
     async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
-        signs::show((&self.api, &self.signs), place, sign).await
+        signs::show(self, place, sign).await
     }
 
     #[tracing::instrument(name = "discord.fetch", skip_all, fields(channel = "discord"))]

@@ -66,7 +66,7 @@ pub(super) async fn deliver(discord: &Discord, message: &Outgoing) -> Result<Rec
     let place = place(&message.destination)?;
     let upload = Upload::of(message).await?;
     if let Some(replaces) = &message.replaces {
-        if let Some(receipt) = change(&discord.api, (place, &replaces.external_id), message, upload.as_ref()).await? {
+        if let Some(receipt) = change(&discord.api, place, &replaces.external_id, message, upload.as_ref()).await? {
             return Ok(receipt);
         }
         if !replaces.or_send {
@@ -84,7 +84,7 @@ pub(super) async fn deliver(discord: &Discord, message: &Outgoing) -> Result<Rec
     }
     let mut refused = None;
     for text in &texts {
-        match post(discord, place, (message, text), upload.as_ref()).await {
+        match post(discord, place, message, text, upload.as_ref()).await {
             Ok(id) => return Ok(Receipt { external_id: id }),
             Err(error) if is_for_content(&error) => {
                 info!(channel = "discord", %error, "sent plainer, as Discord said: {error}");
@@ -120,7 +120,7 @@ async fn note(api: &Api, place: Id) -> Result<(), DeliveryError> {
         CreateMessage::new().content(REPEAT_MARK).allowed_mentions(nobody()).flags(MessageFlags::SUPPRESS_EMBEDS);
     let channel = place.to_string();
     let body = json(&payload).map_err(|error| outcome(&error))?;
-    let sent = api.call(request((Method::POST, &["channels", &channel, "messages"]), body, None)).await;
+    let sent = api.call(request(Method::POST, &["channels", &channel, "messages"], body, None)).await;
     sent.map(drop).map_err(|error| repeatable(&error))
 }
 
@@ -128,7 +128,7 @@ fn nonce(message: &Outgoing) -> String {
     format!("hob-{}", message.id)
 }
 
-fn request<'a>((method, path): (Method, &[&'a str]), payload: Vec<u8>, upload: Option<&Upload<'_>>) -> Request<'a> {
+fn request<'a>(method: Method, path: &[&'a str], payload: Vec<u8>, upload: Option<&Upload<'_>>) -> Request<'a> {
     let body = match upload {
         Some(upload) => upload.form(&payload),
         None => Body { content_type: "application/json".to_owned(), bytes: payload },
@@ -159,7 +159,8 @@ fn id_of(answer: &Answer) -> Option<String> {
 async fn post(
     discord: &Discord,
     place: Id,
-    (message, text): (&Outgoing, &str),
+    message: &Outgoing,
+    text: &str,
     upload: Option<&Upload<'_>>,
 ) -> Result<Option<String>, CallError> {
     let mut payload = CreateMessage::new()
@@ -173,14 +174,13 @@ async fn post(
         payload = payload.add_file(upload.described());
     }
     let mut answered = answered(&message.destination);
-    let (mut body, channel, began) =
-        (json(&referring(&payload, (place, answered)))?, place.to_string(), Instant::now());
+    let (mut body, channel, began) = (json(&referring(&payload, place, answered))?, place.to_string(), Instant::now());
     let api = if upload.is_some() { discord.api.patient(UPLOAD_MAX) } else { discord.api.clone() };
     let mut unarchived = false;
     let mut tried = 1;
     loop {
         let path = ["channels", channel.as_str(), "messages"];
-        let error = match api.call(request((Method::POST, &path), body.clone(), upload)).await {
+        let error = match api.call(request(Method::POST, &path, body.clone(), upload)).await {
             Ok(answer) => return Ok(id_of(&answer)),
             Err(error) => error,
         };
@@ -211,7 +211,7 @@ fn answered(destination: &Destination) -> Option<Id> {
 }
 
 /// The message as an answer, if there is anything to answer.
-fn referring(payload: &CreateMessage, (place, answered): (Id, Option<Id>)) -> CreateMessage {
+fn referring(payload: &CreateMessage, place: Id, answered: Option<Id>) -> CreateMessage {
     let Some(answered) = answered else { return payload.clone() };
     let pair = (ChannelId::new(place.get()), MessageId::new(answered.get()));
     payload.clone().reference_message(MessageReference::from(pair).fail_if_not_exists(false))
@@ -254,7 +254,8 @@ async fn look_back(api: &Api, place: Id, nonce: &str) -> Result<Option<Id>, Deli
 /// Changes a message; none: it is gone, or cannot be changed.
 async fn change(
     api: &Api,
-    (place, external_id): (Id, &str),
+    place: Id,
+    external_id: &str,
     message: &Outgoing,
     upload: Option<&Upload<'_>>,
 ) -> Result<Option<Receipt>, DeliveryError> {
@@ -270,7 +271,7 @@ async fn change(
         if let Some(upload) = upload {
             payload = payload.new_attachment(upload.described());
         }
-        match patch(api, (place, changed), &payload, upload).await {
+        match patch(api, place, changed, &payload, upload).await {
             Ok(()) => return Ok(Some(Receipt { external_id: Some(changed.to_string()) })),
             Err(error) if is_for_content(&error) => refused = Some(error),
             Err(error) if cannot_change(&error) => return Ok(None),
@@ -288,13 +289,14 @@ fn cannot_change(error: &CallError) -> bool {
 
 async fn patch(
     api: &Api,
-    (place, message): (Id, Id),
+    place: Id,
+    message: Id,
     payload: &EditMessage,
     upload: Option<&Upload<'_>>,
 ) -> Result<(), CallError> {
     let (channel, message) = (place.to_string(), message.to_string());
     let path = ["channels", channel.as_str(), "messages", message.as_str()];
-    api.call(request((Method::PATCH, &path), json(payload)?, upload)).await.map(drop)
+    api.call(request(Method::PATCH, &path, json(payload)?, upload)).await.map(drop)
 }
 
 /// Posts a message that still grows, or changes it.
@@ -306,9 +308,9 @@ pub(super) async fn draft(api: &Api, draft: &Draft) -> Result<Receipt, DeliveryE
         let went = match known {
             Some(message) => {
                 let payload = EditMessage::new().content(text).allowed_mentions(nobody()).suppress_embeds(true);
-                patch(api, (place, message), &payload, None).await.map(|()| Some(message.to_string()))
+                patch(api, place, message, &payload, None).await.map(|()| Some(message.to_string()))
             }
-            None => begin(api, place, (draft, text)).await,
+            None => begin(api, place, draft, text).await,
         };
         match went {
             Ok(external_id) => return Ok(Receipt { external_id }),
@@ -321,15 +323,15 @@ pub(super) async fn draft(api: &Api, draft: &Draft) -> Result<Receipt, DeliveryE
     Err(DeliveryError::Refused { why })
 }
 
-async fn begin(api: &Api, place: Id, (draft, text): (&Draft, String)) -> Result<Option<String>, CallError> {
+async fn begin(api: &Api, place: Id, draft: &Draft, text: String) -> Result<Option<String>, CallError> {
     let payload = CreateMessage::new().content(text).allowed_mentions(nobody()).flags(MessageFlags::SUPPRESS_EMBEDS);
     let (channel, answered) = (place.to_string(), answered(&draft.destination));
     let path = ["channels", channel.as_str(), "messages"];
     let post = async |payload: &CreateMessage| {
-        let went = api.call(request((Method::POST, &path), json(payload)?, None)).await;
+        let went = api.call(request(Method::POST, &path, json(payload)?, None)).await;
         went.map(|answer| id_of(&answer))
     };
-    match post(&referring(&payload, (place, answered))).await {
+    match post(&referring(&payload, place, answered)).await {
         Err(error) if answered.is_some() && is_for_reply(&error) => post(&payload).await,
         went => went,
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use reqwest::Method;
 use tracing::debug;
 
+use crate::Discord;
 use crate::call::{Api, CallError, Request};
 use crate::codes::repeatable;
 use crate::send::place;
@@ -64,11 +65,8 @@ impl Signs {
 }
 
 /// Shows a sign.
-pub(super) async fn show(
-    (api, signs): (&Api, &Signs),
-    destination: &Destination,
-    sign: Sign,
-) -> Result<(), DeliveryError> {
+pub(super) async fn show(discord: &Discord, destination: &Destination, sign: Sign) -> Result<(), DeliveryError> {
+    let Discord { api, signs, .. } = discord;
     let channel = place(destination)?.to_string();
     let mood = match sign {
         Sign::Typing => {
@@ -80,7 +78,7 @@ pub(super) async fn show(
     let Some(message) = destination.reply_to.as_deref().and_then(Id::parse) else { return Ok(()) };
     let (next, id) = (emoji(mood), message.to_string());
     let before = signs.before(message, next);
-    let changed = change(api, [&channel, &id], (next, &before)).await;
+    let changed = change(api, [&channel, &id], next, &before).await;
     match &changed {
         Ok(()) => signs.remember(message, next),
         // What stands there now is not known: the next sign takes all others away.
@@ -97,7 +95,8 @@ pub(super) async fn show(
 async fn change(
     api: &Api,
     [channel, message]: [&str; 2],
-    (next, before): (Option<&str>, &[&str]),
+    next: Option<&str>,
+    before: &[&str],
 ) -> Result<(), CallError> {
     if let Some(next) = next {
         react(api, Method::PUT, [channel, message, next]).await?;

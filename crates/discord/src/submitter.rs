@@ -82,7 +82,7 @@ impl<'a> Submitter<'a> {
 
     async fn wait_out(&self, trouble: &Trouble, waits: &mut Waits) {
         let (pace, health) = (&self.discord.settings.pace, &self.discord.health);
-        let mut delay = waits.next((pace.retry_min, pace.retry_max), self.discord.rng.as_ref());
+        let mut delay = waits.next(pace.retry_min, pace.retry_max, self.discord.rng.as_ref());
         match trouble {
             Trouble::NotStored(error) => health.stuck(error.to_string()),
             Trouble::Call(error) => {
@@ -135,7 +135,7 @@ impl<'a> Submitter<'a> {
             let (api, guilds) = (self.discord.api.clone(), self.discord.settings.command_guilds.clone());
             let joined: Vec<String> = ready.guilds.iter().map(|guild| guild.id.to_string()).collect();
             let pace = self.discord.settings.pace;
-            self.discord.spawn(async move { commands::register(&api, application, (&guilds, &joined), pace).await });
+            self.discord.spawn(async move { commands::register(&api, application, &guilds, &joined, pace).await });
         }
         info!(channel = "discord", bot.username = %ready.user.username, "on Discord as @{}", ready.user.username);
         Ok(())
@@ -264,15 +264,15 @@ impl<'a> Submitter<'a> {
 
     async fn deleted(&mut self, frame: &Frame) -> Result<(), Trouble> {
         let Some(Gone { id, channel_id, guild_id }) = read(frame, "a deletion") else { return Ok(()) };
-        self.gone(&[id], (channel_id, guild_id)).await
+        self.gone(&[id], channel_id, guild_id).await
     }
 
     async fn deleted_at_once(&mut self, frame: &Frame) -> Result<(), Trouble> {
         let Some(GoneAtOnce { ids, channel_id, guild_id }) = read(frame, "a deletion") else { return Ok(()) };
-        self.gone(&ids, (channel_id, guild_id)).await
+        self.gone(&ids, channel_id, guild_id).await
     }
 
-    async fn gone(&mut self, messages: &[Id], (place, guild): (Id, Option<Id>)) -> Result<(), Trouble> {
+    async fn gone(&mut self, messages: &[Id], place: Id, guild: Option<Id>) -> Result<(), Trouble> {
         let Some(kind) = self.kind(place, guild).await? else { return Ok(()) };
         for message in messages {
             let Some(sender) = self.authors.of(*message) else {

@@ -39,7 +39,7 @@ pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<All
         let number = all.pages.len() + 1;
         let text = if wanted.takes(number, &name) {
             let hidden = hidden.remove(&name).unwrap_or_default();
-            sheet(&mut book, &name, (&hidden, limits))?
+            sheet(&mut book, &name, &hidden, limits)?
         } else {
             String::new()
         };
@@ -49,11 +49,7 @@ pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<All
     Ok(all)
 }
 
-fn sheet(
-    book: &mut Xlsx<Cursor<&[u8]>>,
-    name: &str,
-    (hidden, limits): (&Hidden, &Limits),
-) -> Result<String, Unreadable> {
+fn sheet(book: &mut Xlsx<Cursor<&[u8]>>, name: &str, hidden: &Hidden, limits: &Limits) -> Result<String, Unreadable> {
     let mut cells = match book.worksheet_cells_reader(name) {
         Ok(cells) => cells,
         Err(error) => return Ok(format!("[It cannot be read: {error}]")),
@@ -70,7 +66,7 @@ fn sheet(
             continue;
         }
         if at.is_some_and(|at| at != y) {
-            push(&mut text, (at, &mut row), hidden);
+            push(&mut text, at, &mut row, hidden);
             if text.len() > limits.text_bytes * 2 {
                 break;
             }
@@ -78,12 +74,12 @@ fn sheet(
         at = Some(y);
         row.push((x, value));
     }
-    push(&mut text, (at, &mut row), hidden);
+    push(&mut text, at, &mut row, hidden);
     Ok(text)
 }
 
 /// Writes a row down.
-fn push(text: &mut String, (at, row): (Option<u32>, &mut Vec<(u32, String)>), hidden: &Hidden) {
+fn push(text: &mut String, at: Option<u32>, row: &mut Vec<(u32, String)>, hidden: &Hidden) {
     let Some(at) = at else { return };
     let (mut cells, mut next) = (Vec::new(), 0);
     for (x, value) in row.drain(..) {

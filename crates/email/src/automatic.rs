@@ -26,7 +26,8 @@ const ROBOTS: [&str; 11] = [
 pub(super) fn why_automatic(
     headers: &Headers,
     sender: &str,
-    (is_own, is_exempt): (impl Fn(&str) -> bool, bool),
+    is_own: impl Fn(&str) -> bool,
+    is_exempt: bool,
 ) -> Option<&'static str> {
     // No exception: these would go in circles.
     if is_own(sender) {
@@ -85,7 +86,7 @@ mod tests {
 
     fn why(headers: &str, sender: &str) -> Option<&'static str> {
         let raw = format!("{headers}\r\n\r\n");
-        why_automatic(&Headers::of(raw.as_bytes()), sender, (|address: &str| address == "hob@home.example", false))
+        why_automatic(&Headers::of(raw.as_bytes()), sender, |address: &str| address == "hob@home.example", false)
     }
 
     #[test]
@@ -138,7 +139,7 @@ mod tests {
     fn n14_an_exception_is_made_for_whom_it_is_wanted_and_never_for_oneself() {
         let exempt = |headers: &str, sender: &str| {
             let raw = format!("{headers}\r\n\r\n");
-            why_automatic(&Headers::of(raw.as_bytes()), sender, (|address: &str| address == "hob@home.example", true))
+            why_automatic(&Headers::of(raw.as_bytes()), sender, |address: &str| address == "hob@home.example", true)
         };
         assert_eq!(exempt("Precedence: bulk", "noreply@b.example"), None);
         assert!(exempt("X-Hob-Loop: x", "noreply@b.example").is_some());

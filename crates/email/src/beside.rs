@@ -34,7 +34,7 @@ impl Beside {
         }
         // Base64 makes four bytes of three, and breaks lines.
         let raw_max = bytes_max.saturating_mul(3) / 2 + 4_096;
-        let raw = self.part(email, (&handle, spot), raw_max).await.map_err(|error| FetchError(error.to_string()))?;
+        let raw = self.part(email, &handle, spot, raw_max).await.map_err(|error| FetchError(error.to_string()))?;
         let raw = raw.ok_or_else(|| FetchError("the letter is not in the mailbox any more".to_owned()))?;
         if raw.len() as u64 >= raw_max {
             return Err(too_big());
@@ -46,12 +46,13 @@ impl Beside {
     async fn part(
         &self,
         email: &Email,
-        (handle, spot): (&Handle, Spot),
+        handle: &Handle,
+        spot: Spot,
         bytes_max: u64,
     ) -> Result<Option<Vec<u8>>, MailboxError> {
         let kept = self.files.lock().await.take();
         let mut session = working(kept, email).await?;
-        let work = part_of(&mut session, &email.settings.folder, (handle, spot), bytes_max);
+        let work = part_of(&mut session, &email.settings.folder, handle, spot, bytes_max);
         let done = within(email.settings.pace.command_deadline, work).await?;
         keep(&mut *self.files.lock().await, session, done)
     }
@@ -99,7 +100,8 @@ fn keep<T>(
 async fn part_of(
     session: &mut ImapSession,
     folder: &str,
-    (handle, spot): (&Handle, Spot),
+    handle: &Handle,
+    spot: Spot,
     bytes_max: u64,
 ) -> Result<Option<Vec<u8>>, MailboxError> {
     let (_, validity) = open(session, folder, false).await?;

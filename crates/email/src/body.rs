@@ -232,7 +232,7 @@ impl Walk<'_> {
         if is_inline && is_picture && part.len() <= ORNAMENT_BYTES_MAX {
             return;
         }
-        let name = name_of((self.message, part), self.body.files.len() + 1);
+        let name = name_of(self.message, part, self.body.files.len() + 1);
         self.remark(part, &name);
         if self.body.files.len() == FILES_MAX {
             self.body.notes.push(format!("More than {FILES_MAX} files came with it; I have only the first."));
@@ -322,7 +322,7 @@ fn boundary_in(raw: &[u8]) -> Option<String> {
 }
 
 /// A file's name, or what it is where it has none.
-fn name_of((message, part): (&Message<'_>, &MessagePart<'_>), number: usize) -> String {
+fn name_of(message: &Message<'_>, part: &MessagePart<'_>, number: usize) -> String {
     let named = given_name(message, part).map(|name| one_line(&name, NAME_CHARS_MAX)).filter(|name| !name.is_empty());
     named.unwrap_or_else(|| {
         let (kind, subtype) =

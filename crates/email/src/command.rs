@@ -66,7 +66,8 @@ pub(super) async fn search(session: &mut ImapSession, query: &str) -> Result<Fou
 /// Waits until the server tells something, for `longest` at most; false: it does not let itself be waited with.
 pub(super) async fn idle(
     session: &mut ImapSession,
-    (deadline, longest): (Duration, Duration),
+    deadline: Duration,
+    longest: Duration,
 ) -> Result<bool, MailboxError> {
     let tag = session.run_command("IDLE").await?;
     let Some(is_told) = within(deadline, until_it_waits(session, &tag)).await?? else { return Ok(false) };

@@ -52,7 +52,7 @@ impl Raw {
 
 /// The id of the letter that this row becomes, at each attempt.
 pub(super) fn id(message: &Outgoing, settings: &Settings) -> String {
-    thread::own_id(message.id.0, (&message.destination.conversation.chat, &message.text), settings.domain())
+    thread::own_id(message.id.0, &message.destination.conversation.chat, &message.text, settings.domain())
 }
 
 /// Makes the letter; `content` is what its file holds.

@@ -67,15 +67,15 @@ impl Folder {
         if let Some(began) = time(&began_list) {
             let since = now.saturating_sub(AGAIN_MAX).unwrap_or(began).max(began);
             warn!(channel = "email", account = %settings.account, validity, "the mailbox has numbered its letters anew; those since {since} are looked through again");
-            advance(email, intake, (&last_list, i64::from(last))).await?;
-            advance(email, intake, (&since_list, since.as_second())).await?;
+            advance(email, intake, &last_list, i64::from(last)).await?;
+            advance(email, intake, &since_list, since.as_second()).await?;
             folder.again = Some(Again { since, last });
             return Ok(folder);
         }
         // Hob's first day here: what lies there was not written to it.
         folder.position = last;
         folder.keep(email, intake).await?;
-        advance(email, intake, (&began_list, now.as_second())).await?;
+        advance(email, intake, &began_list, now.as_second()).await?;
         Ok(folder)
     }
 
@@ -115,11 +115,11 @@ impl Folder {
     }
 
     async fn keep(&self, email: &Email, intake: &dyn Intake) -> Result<(), IntakeError> {
-        advance(email, intake, (&self.list, i64::from(self.position))).await
+        advance(email, intake, &self.list, i64::from(self.position)).await
     }
 }
 
-async fn advance(email: &Email, intake: &dyn Intake, (list, position): (&str, i64)) -> Result<(), IntakeError> {
+async fn advance(email: &Email, intake: &dyn Intake, list: &str, position: i64) -> Result<(), IntakeError> {
     let cursor = Cursor { list: list.to_owned(), position };
     intake.advance(ChannelKind::Email, &email.settings.account, cursor).await
 }

@@ -18,7 +18,7 @@ pub(super) struct Ignored(Mutex<BTreeMap<(String, String), Timestamp>>);
 
 impl Ignored {
     /// Whether a sender is to be named now for this reason.
-    pub(super) fn is_news(&self, (sender, why): (&str, &str), now: Timestamp) -> bool {
+    pub(super) fn is_news(&self, sender: &str, why: &str, now: Timestamp) -> bool {
         let key = (sender.to_owned(), why.to_owned());
         let mut named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         named.retain(|_, at| now.duration_since(*at) < QUIET);
@@ -54,9 +54,9 @@ mod tests {
             ("a", "forged", 24, true),
             ("b", "forged", 25, false),
         ] {
-            assert_eq!(ignored.is_news((sender, why), at(hours)), expected, "{sender} {why} {hours}");
+            assert_eq!(ignored.is_news(sender, why, at(hours)), expected, "{sender} {why} {hours}");
         }
-        let named = (0..2 * LINES_MAX).filter(|number| ignored.is_news((&number.to_string(), ""), at(48))).count();
+        let named = (0..2 * LINES_MAX).filter(|number| ignored.is_news(&number.to_string(), "", at(48))).count();
         assert_eq!(named, LINES_MAX, "the others are forgotten by then");
     }
 }

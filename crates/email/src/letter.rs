@@ -71,7 +71,7 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
         return passed("it names no sender");
     };
     let is_exempt = settings.answer_automatic_from.iter().any(|known| known.eq_ignore_ascii_case(&writer.address));
-    if let Some(why) = why_automatic(&headers, &writer.address, (|address: &str| settings.is_own(address), is_exempt)) {
+    if let Some(why) = why_automatic(&headers, &writer.address, |address: &str| settings.is_own(address), is_exempt) {
         return passed(why);
     }
     let place = thread::place(&headers, fetched.raw);
@@ -81,7 +81,7 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
         body.notes.push("The letter is made of too many parts: I have read only the first of them.".to_owned());
     }
     let sent_at = sent_at(&message, fetched.came_at);
-    let others = foreign(&body, (&place, &subject), settings);
+    let others = foreign(&body, &place, &subject, settings);
     let said = Said { fetched, place: &place, subject: &subject, writer: &writer, others };
     let (text, new) = said.words(&body);
     // Whoever writes something beside a letter that they send on says that themselves.
@@ -119,7 +119,7 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
 }
 
 /// What a letter quotes that Hob has not had: all but what was said in a thread with Hob's own letters, and its own words.
-fn foreign(body: &Body, (place, subject): (&Place, &str), settings: &Settings) -> Option<Others> {
+fn foreign(body: &Body, place: &Place, subject: &str, settings: &Settings) -> Option<Others> {
     let others = others(&body.text)?;
     let is_named = || {
         let mut words = others.said.split(|c: char| !c.is_alphanumeric());
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn n14_what_hob_has_had_is_left_out() {
-        let own = thread::own_id(7, ("first@example.org", "Tea."), "home.example");
+        let own = thread::own_id(7, "first@example.org", "Tea.", "home.example");
         let (answer, answers) = (format!("In-Reply-To: <{own}>\r\nSubject: Re: Tea"), "Subject: Re: Tea");
         let hobs = THREAD.replace("Bob <bob@example.org>", "Hob <hob@home.example>");
         let nameless = THREAD.replace("Bob <bob@example.org>", "Hob");

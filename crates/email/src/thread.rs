@@ -58,7 +58,7 @@ pub(super) fn place(headers: &Headers, raw: &[u8]) -> Place {
 }
 
 /// The id of a letter of Hob's: the same for each attempt at the same row, and another for each row.
-pub(super) fn own_id(row: i64, (root, text): (&str, &str), domain: &str) -> String {
+pub(super) fn own_id(row: i64, root: &str, text: &str, domain: &str) -> String {
     let sum = hexadecimal(&Sha256::digest(format!("{root}\n{text}")));
     let root = if root.len() <= ROOT_BYTES_MAX { URL_SAFE_NO_PAD.encode(root) } else { String::new() };
     format!("{OWN}{row}-{sum:.12}.{root}@{domain}")
@@ -136,19 +136,19 @@ mod tests {
 
     #[test]
     fn c4_an_answer_to_hob_is_found_by_what_it_answers_alone() {
-        let own = own_id(7, ("a@x", "Tea at four."), "home.example");
+        let own = own_id(7, "a@x", "Tea at four.", "home.example");
         assert_eq!(at(&format!("Message-ID: <c@x>\r\nIn-Reply-To: <{own}>")).root, "a@x");
-        assert_eq!(own, own_id(7, ("a@x", "Tea at four."), "home.example"), "each attempt has the same");
-        assert_ne!(own, own_id(8, ("a@x", "Tea at four."), "home.example"));
-        assert_ne!(own, own_id(7, ("a@x", "Tea at five."), "home.example"));
+        assert_eq!(own, own_id(7, "a@x", "Tea at four.", "home.example"), "each attempt has the same");
+        assert_ne!(own, own_id(8, "a@x", "Tea at four.", "home.example"));
+        assert_ne!(own, own_id(7, "a@x", "Tea at five.", "home.example"));
         let long = "a".repeat(200);
-        let own = own_id(7, (&long, ""), "home.example");
+        let own = own_id(7, &long, "", "home.example");
         assert_eq!(at(&format!("Message-ID: <c@x>\r\nIn-Reply-To: <{own}>")).root, own);
     }
 
     #[test]
     fn n14_a_letter_after_one_of_hobs_is_known_by_its_references() {
-        let own = own_id(7, ("a@x", "Tea."), "home.example");
+        let own = own_id(7, "a@x", "Tea.", "home.example");
         for (headers, expected) in [
             (format!("Message-ID: <c@x>\r\nIn-Reply-To: <{own}>"), true),
             (format!("Message-ID: <c@x>\r\nReferences: <a@x> <{own}> <b@x>"), true),

@@ -336,7 +336,7 @@ impl<'a> Watcher<'a> {
     fn ignored(&self, uid: u32, sender: &str, proof: &Proof) {
         self.email.health.ignored();
         let why = ignored::why(proof);
-        if self.email.ignored.is_news((sender, &why), self.email.clock.now()) {
+        if self.email.ignored.is_news(sender, &why, self.email.clock.now()) {
             info!(channel = "email", uid, sender, why, "a letter from {sender} is ignored: {why}");
         }
     }
@@ -376,7 +376,7 @@ impl<'a> Watcher<'a> {
         self.email.health.turned(poll.max(pace.idle_max) + pace.command_deadline * 3);
         if *can_idle {
             // What came between the last look and now was told already.
-            *can_idle = is_told || idle(session, (pace.command_deadline, pace.idle_max)).await?;
+            *can_idle = is_told || idle(session, pace.command_deadline, pace.idle_max).await?;
             if *can_idle {
                 return Ok(());
             }
@@ -410,7 +410,7 @@ impl<'a> Watcher<'a> {
 
     fn next_delay(&mut self) -> Duration {
         let pace = &self.email.settings.pace;
-        self.waits.next((pace.retry_min, pace.retry_max), self.email.rng.as_ref())
+        self.waits.next(pace.retry_min, pace.retry_max, self.email.rng.as_ref())
     }
 }
 

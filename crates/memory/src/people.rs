@@ -207,7 +207,7 @@ pub fn tidy(text: &str, what: &'static str) -> Result<String, PeopleError> {
 /// Those known in these scopes, by name within each.
 ///
 /// # Errors
-/// When the database fails, or holds what Hob does not write.
+/// When the database holds what Hob does not write.
 pub async fn load(tx: &mut Tx, scopes: &[Scope]) -> Result<Vec<Person>, StoreError> {
     let mut all = Vec::new();
     for scope in scopes {

@@ -55,10 +55,8 @@ pub struct Round {
     pub let_go: u64,
 }
 
-/// Looks through all that is old, a slice at a time, until it is done or told to stop.
-///
-/// # Errors
-/// When the database fails; what was let go before stays gone.
+/// Looks through all that is old, a slice at a time, until it is done or told to stop. After an error, what was let go
+/// stays gone.
 pub async fn let_go(
     memory: &Memory,
     retention: &Retention,
@@ -70,8 +68,9 @@ pub async fn let_go(
     let mut after = 0;
     while after < last && !stop.is_cancelled() {
         let through = (after + SLICE).min(last);
-        let rows = (MemoryId(after), MemoryId(through));
-        let old = memory.store.read(async |tx| retention::slice(tx, rows, retention.before(now)).await).await?;
+        let (first, last_of_slice) = (MemoryId(after), MemoryId(through));
+        let slice = async |tx: &mut Tx| retention::slice(tx, first, last_of_slice, retention.before(now)).await;
+        let old = memory.store.read(slice).await?;
         round.old += old.len() as u64;
         let fading: Vec<Candidate> = old.into_iter().filter(|seen| retention.lets_go(seen, now)).collect();
         if !fading.is_empty() {

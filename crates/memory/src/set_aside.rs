@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::policy::budget::Sum;
+use hob_model::budget_guard::{BudgetGuard, Refusal, Spender, Wanted};
 use hob_model::message::Usage;
 use hob_model::price::{self, Rates};
-use hob_model::purse::{Purse, Refusal, Spender, Wanted};
 use hob_store::error::StoreError;
 use hob_store::memory_calls::{self, NewCall};
 use hob_store::model_calls::CallEnd;
@@ -27,14 +27,15 @@ pub(crate) fn expected(counted: u64) -> u64 {
 /// Puts a call on record, with what it may cost, unless a cap does not allow it: one transaction with whatever else begins.
 pub(crate) async fn set_aside(
     tx: &mut Tx,
-    (purse, at): (&Purse, Timestamp),
+    budget_guard: &BudgetGuard,
+    at: Timestamp,
     call: &NewCall<'_>,
 ) -> Result<Result<i64, Refusal>, StoreError> {
     let role = users::role(tx, call.user).await?.unwrap_or(Role::Guest);
     let spender = Spender { run: None, user: call.user, role, persona: call.persona };
     let tokens = call.estimate.unsigned_abs();
     let wanted = Wanted { sum: Sum { usd: Money::from_nanos(call.reserved), tokens }, over: None };
-    if let Some(refusal) = purse.refuses(tx, spender, wanted, at).await? {
+    if let Some(refusal) = budget_guard.refuses(tx, spender, wanted, at).await? {
         return Ok(Err(refusal));
     }
     memory_calls::ask(tx, call).await.map(Ok)

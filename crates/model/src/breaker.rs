@@ -141,7 +141,7 @@ impl Breaker {
                 self.state = State::default();
                 self.failed_probes = 0;
             }
-            Outcome::Failed(why, wait) => self.fail(permit, (why, wait), now),
+            Outcome::Failed(why, wait) => self.fail(permit, why, wait, now),
             Outcome::Unknown => self.free(permit),
         }
     }
@@ -155,7 +155,7 @@ impl Breaker {
         }
     }
 
-    fn fail(&mut self, permit: Permit, (why, wait): (ErrorClass, Option<Duration>), now: Timestamp) {
+    fn fail(&mut self, permit: Permit, why: ErrorClass, wait: Option<Duration>, now: Timestamp) {
         let wait = wait.filter(|wait| !wait.is_zero());
         match &self.state {
             State::Closed { failures } => {

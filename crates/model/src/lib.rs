@@ -5,6 +5,7 @@
 
 pub mod anthropic;
 pub mod breaker;
+pub mod budget_guard;
 pub mod catalog;
 pub mod classify;
 pub mod discover;
@@ -28,7 +29,6 @@ pub mod openai;
 pub mod picture;
 pub mod price;
 pub mod provider;
-pub mod purse;
 pub mod redacting;
 pub mod responses;
 mod schema;

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::policy::budget::{Cap, Scope};
-use hob_model::purse::{Purse, Spender, Standing};
+use hob_model::budget_guard::{BudgetGuard, Spender, Standing};
 use hob_store::error::StoreError;
 use hob_store::model_calls::PrefixBreak;
 use hob_store::spend::{Line, Spent};
@@ -18,13 +18,13 @@ use hob_store::{Tx, millis, model_calls, spend};
 /// The answer to `/cost`.
 pub(super) async fn bill(
     tx: &mut Tx,
-    purse: &Purse,
+    budget_guard: &BudgetGuard,
     spender: Spender<'_>,
     now: Timestamp,
 ) -> Result<String, StoreError> {
     let sees_all = spender.role >= Role::Admin;
     let user = (!sees_all).then_some(spender.user);
-    let month = month_start(now, &purse.zone);
+    let month = month_start(now, &budget_guard.zone);
     let since = millis(month.timestamp());
     let mut periods = Vec::new();
     for (name, from) in [
@@ -40,7 +40,7 @@ pub(super) async fn bill(
         models: spend::by_model(tx, since, user).await?,
         people,
         breaks: model_calls::prefix_breaks(tx, since, user).await?,
-        budgets: budgets(tx, purse, spender, now).await?,
+        budgets: budgets(tx, budget_guard, spender, now).await?,
     }))
 }
 
@@ -52,9 +52,14 @@ fn month_start(now: Timestamp, zone: &TimeZone) -> Zoned {
 
 /// The caps on money that hold now, and those on tokens that are not the person's own, with what is used of each; a run's own is
 /// shown by its size alone.
-async fn budgets(tx: &mut Tx, purse: &Purse, spender: Spender<'_>, now: Timestamp) -> Result<Vec<String>, StoreError> {
+async fn budgets(
+    tx: &mut Tx,
+    budget_guard: &BudgetGuard,
+    spender: Spender<'_>,
+    now: Timestamp,
+) -> Result<Vec<String>, StoreError> {
     let mut shown = Vec::new();
-    for Standing { window, used } in purse.standing(tx, spender, now).await? {
+    for Standing { window, used } in budget_guard.standing(tx, spender, now).await? {
         // What all use together is not a guest's to know; a person's own tokens are in `/status`.
         let is_anybodys = matches!(window.cap.scope, Scope::House(_) | Scope::Persona(_));
         if spender.role == Role::Guest && is_anybodys || !window.is_told_ahead() {

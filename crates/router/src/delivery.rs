@@ -1,12 +1,12 @@
 //! The outbox's workers: what is to be said is said, in order, until it is said or given up.
 
+pub mod config;
 mod metered;
 mod place;
 mod records;
 #[cfg(test)]
 pub(crate) mod tests;
 mod turn;
-pub mod ways;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+use crate::delivery::config::{ChannelRegistry, DeliveryConfig};
 use crate::delivery::place::Place;
 use crate::delivery::turn::{Next, Settled, Turn, Turned, Wait, judge};
-use crate::delivery::ways::{Reach, Ways};
 use crate::signs::Signs;
 use crate::streaming::{Streaming, Way};
 use hob_agent::ports::{Reserved, Watcher};
@@ -85,7 +85,7 @@ pub struct Delivery {
 
 struct Inner {
     ports: DeliveryPorts,
-    reach: Arc<Reach>,
+    reach: Arc<ChannelRegistry>,
     streaming: Streaming,
     signs: Signs,
     workers: Mutex<BTreeMap<SessionId, Worker>>,
@@ -97,18 +97,18 @@ struct Worker {
 }
 
 impl Delivery {
-    /// Workers over `ports`, which deliver in these ways for now.
+    /// Workers over `ports`, which deliver by this config for now.
     #[must_use]
-    pub fn new(ports: DeliveryPorts, ways: Ways) -> Self {
-        let reach = Arc::new(Reach::new(ways, ports.tracker.clone(), ports.stop.clone()));
+    pub fn new(ports: DeliveryPorts, config: DeliveryConfig) -> Self {
+        let reach = Arc::new(ChannelRegistry::new(config, ports.tracker.clone(), ports.stop.clone()));
         let streaming = Streaming::new(Arc::clone(&reach), ports.store.clone(), ports.redactor.clone());
         let signs = Signs::new(Arc::clone(&reach));
         Self { inner: Arc::new(Inner { ports, reach, streaming, signs, workers: Mutex::new(BTreeMap::new()) }) }
     }
 
-    /// From now on everything is delivered in these ways; what is being sent is sent as it began.
-    pub fn exchange(&self, ways: Ways) {
-        self.inner.reach.exchange(ways);
+    /// From now on everything is delivered by this config; what is being sent is sent as it began.
+    pub fn exchange(&self, config: DeliveryConfig) {
+        self.inner.reach.exchange(config);
     }
 
     /// A message was taken in, and waits for its turn.
@@ -161,7 +161,8 @@ impl Delivery {
     pub async fn wake_all(&self) -> Result<(), StoreError> {
         for (session, channel) in self.inner.ports.store.read(outbox::look::list_open_sessions).await? {
             let served = channel.parse::<ChannelKind>();
-            if served.is_ok_and(|kind| self.inner.reach.ways().channels.iter().any(|known| known.address().0 == kind)) {
+            if served.is_ok_and(|kind| self.inner.reach.config().channels.iter().any(|known| known.address().0 == kind))
+            {
                 self.wake(session);
             }
         }
@@ -225,7 +226,7 @@ impl Delivery {
             let sent_at = self.inner.ports.meters.sent_at(kind, account);
             (kind, account.to_owned(), ChannelHealth { sent_at, ..channel.health() })
         };
-        self.inner.reach.ways().channels.iter().map(health).collect()
+        self.inner.reach.config().channels.iter().map(health).collect()
     }
 }
 
@@ -307,7 +308,7 @@ impl Inner {
                 Some(first) => Next::Send(first),
                 None => self.next(session, None, wait).await,
             };
-            wait = self.say_all((session, next), &signal, wait).await;
+            wait = self.say_all(session, next, &signal, wait).await;
             if self.ports.stop.is_cancelled() {
                 self.workers().remove(&session);
                 return;
@@ -318,7 +319,8 @@ impl Inner {
     /// Sends what there is to say. What was taken is sent, also while the daemon stops; then nothing more is taken.
     async fn say_all(
         self: &Arc<Self>,
-        (session, mut next): (SessionId, Next),
+        session: SessionId,
+        mut next: Next,
         signal: &Notify,
         mut wait: Option<Wait>,
     ) -> Option<Wait> {
@@ -372,13 +374,13 @@ impl Inner {
     /// Until that is stored nothing else of the session is sent.
     async fn next(self: &Arc<Self>, session: SessionId, settled: Option<Settled>, wait: Option<Wait>) -> Next {
         let waited = wait.filter(Wait::is_over).map(|wait| wait.head);
-        let letters = Arc::clone(&self.reach.ways().letters);
+        let letters = Arc::clone(&self.reach.config().letters);
         let mut turn =
             Turn { session, settled, take: true, waited, letters, now: Timestamp::MIN, oldest: Timestamp::MIN };
         loop {
             turn.take = !self.ports.stop.is_cancelled();
             turn.now = self.ports.clock.now();
-            let age_max = SignedDuration::try_from(self.reach.ways().limits.age_max).unwrap_or(SignedDuration::MAX);
+            let age_max = SignedDuration::try_from(self.reach.config().limits.age_max).unwrap_or(SignedDuration::MAX);
             turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
             let taken = turn.clone();
             match self.ports.store.write(async move |tx| taken.take(tx).await).await {
@@ -440,9 +442,9 @@ impl Inner {
             }
         };
         let now = self.ports.clock.now();
-        let limits = &self.reach.ways().limits;
-        let attempt = judge(sent, &waiting, limits, (now, self.ports.rng.fraction()));
-        metered::count(&self.ports.meters, (&waiting, channel.address()), &attempt, now);
+        let limits = &self.reach.config().limits;
+        let attempt = judge(sent, &waiting, limits, now, self.ports.rng.fraction());
+        metered::count(&self.ports.meters, &waiting, &attempt, now);
         Some((Settled { id, attempt }, way))
     }
 }

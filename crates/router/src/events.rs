@@ -48,14 +48,15 @@ pub enum Called {
 impl Router {
     /// Commits a call whose signature is good; `delivery` is the caller's id of it.
     pub async fn called(&self, hook: &Hook, delivery: &str, body: &[u8]) -> Result<Called, StoreError> {
-        let (access, owner) = (Arc::clone(&self.terms().access), (&hook.conversation, hook.owner.as_str()));
-        let Some(role) = self.store.read(async |tx| members::role_of(tx, &access, owner).await).await? else {
+        let access = Arc::clone(&self.config().access);
+        let role = async |tx: &mut Tx| members::role_of(tx, &access, &hook.conversation, &hook.owner).await;
+        let Some(role) = self.store.read(role).await? else {
             tracing::warn!(hook = hook.name, "a webhook's owner is not let in any more: the call was refused");
             return Ok(Called::Refused);
         };
         let text = prompt(hook, &self.redactor.redact(&String::from_utf8_lossy(body)));
         let (delivery, now) = (delivery.to_owned(), self.clock.now());
-        let call = Call { hook: hook.clone(), session: self.terms().house.rng.id(), delivery, role, text, now };
+        let call = Call { hook: hook.clone(), session: self.config().house.rng.id(), delivery, role, text, now };
         let begun = self.store.write(async move |tx| call.run(tx).await).await?;
         if let Some(session) = begun {
             self.lanes.wake(session);

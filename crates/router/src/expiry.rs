@@ -87,7 +87,7 @@ async fn expire(tx: &mut Tx, seen: &[Seen], now: Timestamp) -> Result<Vec<OpenRu
     for run in &expired {
         let key = RunKey { run: run.id, session: run.session };
         // An answer that was given before the time was over is taken first, and leaves nothing to expire.
-        let number = match open_question(tx, &key, (seen, now)).await? {
+        let number = match open_question(tx, &key, seen, now).await? {
             Asked::Question(open) if matches!(open.question, Question::Paused { .. }) => None,
             Asked::Question(open) => Some(open.number),
             Asked::Agents(number) => Some(number),

@@ -110,7 +110,7 @@ async fn requester(tx: &mut Tx, decider: &Decider<'_>, failed: &Accepted) -> Res
         return Ok(Some(decider.by.clone()));
     }
     let (place, user) = (&failed.destination.conversation, failed.principal.user);
-    let roles = members::roles_of_user(tx, decider.access, (place, user)).await?;
+    let roles = members::roles_of_user(tx, decider.access, place, user).await?;
     let role = roles.into_iter().flatten().max();
     Ok(role.map(|role| Principal { role, ..failed.principal.clone() }))
 }

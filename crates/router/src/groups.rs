@@ -29,7 +29,8 @@ pub(super) async fn mode_of(
 pub(super) async fn answer(
     tx: &mut Tx,
     modes: &GroupModes,
-    (principal, place): (&Principal, &Conversation),
+    principal: &Principal,
+    place: &Conversation,
     change: GroupChange,
 ) -> Result<String, StoreError> {
     if mode_of(tx, modes, place).await?.is_none() {

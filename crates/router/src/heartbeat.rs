@@ -37,10 +37,9 @@ pub struct Heartbeat {
 impl Router {
     /// Enqueues the run of the present slot; false if there is a reason for none.
     pub async fn beat(&self, heartbeat: &Heartbeat) -> Result<bool, StoreError> {
-        let (access, owner) = (Arc::clone(&self.terms().access), (&heartbeat.conversation, heartbeat.owner.as_str()));
-        let Some(role) = self.store.read(async |tx| members::role_of(tx, &access, owner).await).await? else {
-            return Ok(false);
-        };
+        let access = Arc::clone(&self.config().access);
+        let role = async |tx: &mut Tx| members::role_of(tx, &access, &heartbeat.conversation, &heartbeat.owner).await;
+        let Some(role) = self.store.read(role).await? else { return Ok(false) };
         let (heartbeat, now) = (heartbeat.clone(), self.clock.now());
         let begun = self.store.write(async move |tx| beat(tx, &heartbeat, role, now).await).await?;
         if let Some(session) = begun {

@@ -27,7 +27,7 @@ use crate::intake::take::Take;
 use crate::lanes::Lanes;
 use crate::memory;
 use crate::respond::House;
-use crate::voice::{Ear, OtherName};
+use crate::voice::{OtherName, VoiceInput};
 use hob_core::domain::channel::{Accepted, Intake, IntakeError};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, Inbound, Proof};
@@ -59,8 +59,8 @@ pub struct Router {
     pub clock: Arc<dyn Clock>,
     /// Finds this Hob's secrets: who says one has it neither recorded nor sent on.
     pub redactor: Redactor,
-    /// What is gone by, of the config that runs. Whoever takes something in looks once.
-    pub terms: ArcSwap<Terms>,
+    /// The config in use. Whoever takes something in looks once.
+    pub config: ArcSwap<IntakeConfig>,
     /// The lanes.
     pub lanes: Lanes,
     /// The outbox's workers.
@@ -69,8 +69,8 @@ pub struct Router {
     pub alarm: Arc<Notify>,
 }
 
-/// What intake and commands go by: all that is of one config, exchanged as a whole.
-pub struct Terms {
+/// What the config says of intake and commands, exchanged as a whole.
+pub struct IntakeConfig {
     /// Who is let in.
     pub access: Arc<AccessList>,
     /// The numbers.
@@ -104,13 +104,13 @@ impl Intake for Router {
     }
 
     async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
-        let read = self.store.read(async |tx| cursors::of_account(tx, (channel, account)).await).await;
+        let read = self.store.read(async |tx| cursors::of_account(tx, channel, account).await).await;
         read.map_err(|error| IntakeError(error.to_string()))
     }
 
     async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError> {
         let account = account.to_owned();
-        let written = self.store.write(async move |tx| cursors::advance(tx, (channel, &account), &cursor).await);
+        let written = self.store.write(async move |tx| cursors::advance(tx, channel, &account, &cursor).await);
         written.await.map_err(|error| IntakeError(error.to_string()))
     }
 
@@ -120,32 +120,32 @@ impl Intake for Router {
 }
 
 impl Router {
-    /// What is gone by now.
+    /// The config in use.
     #[must_use]
-    pub fn terms(&self) -> Arc<Terms> {
-        self.terms.load_full()
+    pub fn config(&self) -> Arc<IntakeConfig> {
+        self.config.load_full()
     }
 
     async fn take(&self, mut inbound: Inbound) -> Result<Accepted, StoreError> {
-        let terms = self.terms();
+        let config = self.config();
         redact(&self.redactor, &mut inbound);
         // From here on nobody has a name that they cannot prove.
         inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
         let now = self.clock.now();
         let others = match inbound.circumstances.proof {
-            Proof::Platform => terms.access.others_of(&inbound.conversation, &inbound.sender.external_id),
+            Proof::Platform => config.access.others_of(&inbound.conversation, &inbound.sender.external_id),
             Proof::Nobody { .. } => Vec::new(),
         };
         let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect::<Vec<_>>();
-        let (looked, files) = self.look_afar(&terms, (&inbound, &others), now).await?;
+        let (looked, files) = self.look_afar(&config, &inbound, &others, now).await?;
         attachments::speak(&mut inbound, &files);
         let channels = self.delivery.health();
-        let desk = terms.house.desk(now, channels, (looked, Arc::clone(&terms.access)));
-        let code = Code::new(|| terms.house.rng.next_u64());
+        let desk = config.house.desk(now, channels, looked, Arc::clone(&config.access));
+        let code = Code::new(|| config.house.rng.next_u64());
         let place = inbound.conversation.clone();
         let (lease, room) = self.lanes.lease_for(place.channel).unzip();
         let (seen, foreseen) = (OnceLock::new(), ArcSwapOption::empty());
-        let limits = terms.limits;
+        let limits = config.limits;
         let take = Arc::new(Take { inbound, others, files, seen, limits, desk, lease, foreseen, code, now });
         self.foresee(&take).await;
         let mut taken = self.write(&take).await?;
@@ -177,14 +177,14 @@ impl Router {
             self.alarm.notify_one();
         }
         if taken.reloads {
-            terms.house.config.ask(place.clone());
+            config.house.config.ask(place.clone());
         }
         if let Some(order) = taken.undoes {
-            self.undo(&terms.house.drafts, order, place).await?;
+            self.undo(&config.house.drafts, order, place).await?;
         }
-        memory::take_out(&terms, &taken.forgotten);
+        memory::take_out(&config, &taken.forgotten);
         if let Some(scope) = taken.emptied {
-            self.empty(&terms, scope).await;
+            self.empty(&config, scope).await;
         }
         Ok(taken.accepted)
     }
@@ -192,45 +192,47 @@ impl Router {
     /// What is for Hob may need what is far away, and is not to be waited for in a transaction, which looks again who speaks.
     async fn look_afar(
         &self,
-        terms: &Terms,
-        (inbound, others): (&Inbound, &[OtherName]),
+        config: &IntakeConfig,
+        inbound: &Inbound,
+        others: &[OtherName],
         now: Timestamp,
     ) -> Result<(Option<memory::Looked>, Vec<Came>), StoreError> {
         if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
             return Ok((None, Vec::new()));
         }
-        let known = self.store.read(async |tx| door::look(tx, &terms.access, inbound).await).await?;
+        let known = self.store.read(async |tx| door::look(tx, &config.access, inbound).await).await?;
         let Some(role) = known.role.filter(|_| door::fate_of(inbound, &known) == Fate::Heard) else {
             return Ok((None, Vec::new()));
         };
         Ok((
-            memory::look(&terms.house.memory, inbound, role, now).await?,
-            self.fetch(terms, inbound, (role, others)).await?,
+            memory::look(&config.house.memory, inbound, role, now).await?,
+            self.fetch(config, inbound, role, others).await?,
         ))
     }
 
     /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.
     async fn fetch(
         &self,
-        terms: &Terms,
+        config: &IntakeConfig,
         inbound: &Inbound,
-        (role, others): (Role, &[OtherName]),
+        role: Role,
+        others: &[OtherName],
     ) -> Result<Vec<Came>, StoreError> {
         let is_new = matches!(inbound.happening, Happening::Posted { .. }) && !inbound.attachments.is_empty();
         let (place, id) = (&inbound.conversation, &inbound.external_id);
         if !is_new || self.store.read(async |tx| inbound::is_claimed(tx, place, id).await).await? {
             return Ok(Vec::new());
         }
-        let ear = Ear {
-            transcriber: terms.transcriber.as_deref(),
+        let voice = VoiceInput {
+            transcriber: config.transcriber.as_deref(),
             delivery: &self.delivery,
             store: &self.store,
-            purse: &terms.house.purse,
-            personas: &terms.house.personas,
+            budget_guard: &config.house.budget_guard,
+            personas: &config.house.personas,
             speaker: (role, others),
             redactor: &self.redactor,
             now: self.clock.now(),
         };
-        Ok(attachments::fetch(&ear, inbound, &self.redactor).await)
+        Ok(attachments::fetch(&voice, inbound, &self.redactor).await)
     }
 }

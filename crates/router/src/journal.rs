@@ -24,11 +24,12 @@ pub(super) async fn show(
     tx: &mut Tx,
     session: SessionId,
     caller: &Principal,
-    (seen, now): (&[Seen], Timestamp),
+    seen: &[Seen],
+    now: Timestamp,
 ) -> Result<String, StoreError> {
     if let Some(active) = runs::find_active(tx, session).await? {
         let key = RunKey { run: active.id, session };
-        let notebook = noted(tx, &key, (seen, now)).await?;
+        let notebook = noted(tx, &key, seen, now).await?;
         if !notebook.is_empty() {
             let shown = caller.may_act_for(active.user, active.role);
             return Ok(if shown { told(RUNNING, &notebook) } else { texts::NOT_YOURS.to_owned() });

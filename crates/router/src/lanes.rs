@@ -82,7 +82,7 @@ impl Lanes {
 
     /// From now on runs are claimed with these, of so many at a time, and for these platforms. Those that are at work go on
     /// with what they have.
-    pub fn exchange(&self, ports: Arc<Ports>, (serves, parallel_max): (BTreeSet<ChannelKind>, usize)) {
+    pub fn exchange(&self, ports: Arc<Ports>, serves: BTreeSet<ChannelKind>, parallel_max: usize) {
         self.inner.ports.store(ports);
         self.inner.serves.store(Arc::new(serves));
         self.inner.workers.places.resize(parallel_max);

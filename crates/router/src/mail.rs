@@ -55,7 +55,8 @@ pub(super) enum Gate {
 pub(super) async fn gate(
     tx: &mut Tx,
     waiting: &mut Waiting,
-    (rules, now): (&LetterRules, Timestamp),
+    rules: &LetterRules,
+    now: Timestamp,
 ) -> Result<Gate, StoreError> {
     let place = waiting.message.destination.conversation.clone();
     // What there is nobody for, the channel refuses with its reason.
@@ -67,17 +68,17 @@ pub(super) async fn gate(
     }
     let (mut recipients, mut strangers) = (Vec::new(), Vec::new());
     for address in envelope.recipients() {
-        let is_known = is_known(tx, (&rules.access, &place), address).await?;
+        let is_known = is_known(tx, &rules.access, &place, address).await?;
         if is_known { &mut recipients } else { &mut strangers }.push(address);
     }
     let mut asked = Vec::new();
     if !strangers.is_empty() {
         let theirs = envelope.only(&strangers);
         if recipients.is_empty() {
-            return ask_first(tx, waiting, &theirs, (rules, now)).await.map(Gate::Shut);
+            return ask_first(tx, waiting, &theirs, rules, now).await.map(Gate::Shut);
         }
         if let Some(apart) = set_apart(tx, waiting, &theirs, now).await? {
-            asked = ask_first(tx, &apart, &theirs, (rules, now)).await?;
+            asked = ask_first(tx, &apart, &theirs, rules, now).await?;
         }
         waiting.message.envelope = envelope.only(&recipients).encode();
         if let Some(envelope) = &waiting.message.envelope {
@@ -89,8 +90,8 @@ pub(super) async fn gate(
     held::uncount(tx, since).await?;
     let mut until = None;
     for address in &recipients {
-        let full = held::full_until(tx, (&place.account, address, waiting.message.id), (since, most)).await?;
-        until = until.max(full);
+        let counted = held::counted(tx, &place.account, address, waiting.message.id, since).await?;
+        until = until.max(counted.and_then(|(count, oldest)| oldest.filter(|_| count >= most)));
     }
     if let Some(oldest) = until {
         tracing::warn!(outbox = %waiting.message.id, "a letter waits: its recipient has had {most} within an hour; mind a loop");
@@ -99,7 +100,7 @@ pub(super) async fn gate(
         return Ok(Gate::Shut(asked));
     }
     for address in &recipients {
-        held::count(tx, (&place.account, address, waiting.message.id), now).await?;
+        held::count(tx, &place.account, address, waiting.message.id, now).await?;
     }
     Ok(Gate::Open(asked))
 }
@@ -133,11 +134,7 @@ async fn set_apart(
     }))
 }
 
-async fn is_known(
-    tx: &mut Tx,
-    (access, place): (&AccessList, &Conversation),
-    address: &str,
-) -> Result<bool, StoreError> {
+async fn is_known(tx: &mut Tx, access: &AccessList, place: &Conversation, address: &str) -> Result<bool, StoreError> {
     let door = access.doors.get(&(place.channel, place.account.clone()));
     if door.is_some_and(|door| door.roles.contains_key(address)) {
         return Ok(true);
@@ -150,7 +147,8 @@ async fn ask_first(
     tx: &mut Tx,
     waiting: &Waiting,
     envelope: &Envelope,
-    (rules, now): (&LetterRules, Timestamp),
+    rules: &LetterRules,
+    now: Timestamp,
 ) -> Result<Vec<SessionId>, StoreError> {
     let message = &waiting.message;
     let place = &message.destination.conversation;
@@ -160,7 +158,7 @@ async fn ask_first(
     if !held::hold(tx, &new, now).await? {
         return Ok(Vec::new());
     }
-    let text = question(message.id, (&names, &envelope.subject), &message.text);
+    let text = question(message.id, &names, &envelope.subject, &message.text);
     let choice =
         |label: &str, send: bool| Choice { label: label.to_owned(), token: Press { id: message.id, send }.token() };
     let choices = [choice("Send it", true), choice("Do not send", false)];
@@ -179,7 +177,7 @@ async fn ask_first(
 }
 
 /// What owners are asked.
-fn question(id: OutboxId, (names, subject): (&str, &str), text: &str) -> String {
+fn question(id: OutboxId, names: &str, subject: &str, text: &str) -> String {
     let shown = shortened(text, SHOWN_CHARS);
     format!(
         "May I answer {names} by e-mail? I have never written to them before.\nIt is about: {subject}\n\n{shown}\n\n\
@@ -267,7 +265,8 @@ const TOO_LATE: &str = "That letter does not wait any more.";
 pub(super) async fn carry_out(
     tx: &mut Tx,
     principal: &Principal,
-    (order, now): (Order, Timestamp),
+    order: Order,
+    now: Timestamp,
 ) -> Result<Decided, StoreError> {
     if principal.role != Role::Owner {
         return Ok(Decided::nothing(OWNERS_ONLY));
@@ -276,19 +275,19 @@ pub(super) async fn carry_out(
     match order {
         Order::List => Ok(Decided::nothing(listed(&held::list(tx).await?, now))),
         Order::Decide(press) => match held::find(tx, press.id).await? {
-            Some(letter) => decide(tx, &letter, (press.send, principal.user), now).await,
+            Some(letter) => decide(tx, &letter, press.send, principal.user, now).await,
             None => Ok(Decided::nothing(TOO_LATE)),
         },
     }
 }
 
-async fn decide(tx: &mut Tx, letter: &Held, (send, by): (bool, UserId), now: Timestamp) -> Result<Decided, StoreError> {
-    let released = held::decide(tx, letter, (send, by), now).await?;
+async fn decide(tx: &mut Tx, letter: &Held, send: bool, by: UserId, now: Timestamp) -> Result<Decided, StoreError> {
+    let released = held::decide(tx, letter, send, by, now).await?;
     if !send {
         return Ok(Decided::nothing(format!("Not sent to {}.", letter.recipients)));
     }
     for address in letter.recipients.split(", ") {
-        held::know(tx, &letter.account, address, (by, now)).await?;
+        held::know(tx, &letter.account, address, by, now).await?;
     }
     let text = format!("It goes out. From now on I answer {} without asking.", letter.recipients);
     Ok(Decided { text, released })
@@ -337,7 +336,7 @@ mod tests {
 
     #[test]
     fn n14_what_owners_read() {
-        insta::assert_snapshot!(question(OutboxId(7), ("eve@x.example", "Tea"), "At five."), @"
+        insta::assert_snapshot!(question(OutboxId(7), "eve@x.example", "Tea", "At five."), @"
         May I answer eve@x.example by e-mail? I have never written to them before.
         It is about: Tea
 

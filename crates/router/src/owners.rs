@@ -41,7 +41,7 @@ impl Router {
         let hears =
             health.filter(|(_, _, health)| matches!(health.liveness, Liveness::Connecting | Liveness::Connected));
         let reach = hears.map(|(kind, account, _)| (kind, account)).collect();
-        let access = Arc::clone(&self.terms().access);
+        let access = Arc::clone(&self.config().access);
         let now = self.clock.now();
         let told = self.store.write(async move |tx| tell(tx, &access, &telling, &reach, now).await).await?;
         told.iter().for_each(|session| self.delivery.wake(*session));
@@ -49,7 +49,7 @@ impl Router {
     }
 
     /// Says something in a conversation that nobody has asked for there.
-    pub async fn tell(&self, place: Conversation, (key, text): (String, String)) -> Result<(), StoreError> {
+    pub async fn tell(&self, place: Conversation, key: String, text: String) -> Result<(), StoreError> {
         let now = self.clock.now();
         let session = self.store.write(async move |tx| say(tx, &place, &key, &text, now).await).await?;
         self.delivery.wake(session);
@@ -75,7 +75,7 @@ async fn tell(
     }
     for chat in chats {
         let Some(place) = chat.conversation() else { continue };
-        let role = members::role_of(tx, access, (&place, &chat.external_id)).await?;
+        let role = members::role_of(tx, access, &place, &chat.external_id).await?;
         let hears = reach.contains(&(place.channel, place.account.clone()));
         if role == Some(Role::Owner) && hears && reached.insert(chat.user) {
             told.push(say(tx, &place, &format!("{key}:{}", chat.user), text, now).await?);

@@ -36,7 +36,8 @@ pub(super) async fn knock(
     tx: &mut Tx,
     access: &AccessList,
     visitor: Visitor<'_>,
-    (code, now): (&Code, Timestamp),
+    code: &Code,
+    now: Timestamp,
 ) -> Result<Option<String>, StoreError> {
     let Visitor { place, sender, proof } = visitor;
     pairings::sweep(tx, now).await?;
@@ -44,7 +45,7 @@ pub(super) async fn knock(
     if !gives_code(place, proof, Knock { has_door: access.has_door(place), has_code, open }) {
         return Ok(None);
     }
-    pairings::add(tx, (place, &sender.external_id, &sender.name), &code.hash(), now).await?;
+    pairings::add(tx, place, sender, &code.hash(), now).await?;
     tracing::info!(channel = %place.channel, "pairing.offered: somebody who is not let in got a code");
     let is_first = pairings::first_owner(tx).await?.is_some();
     Ok(Some(texts::offered(code, is_first)))
@@ -65,7 +66,8 @@ pub(super) enum First {
 pub(super) async fn become_owner(
     tx: &mut Tx,
     visitor: Visitor<'_>,
-    (said, now): (&str, Timestamp),
+    said: &str,
+    now: Timestamp,
 ) -> Result<First, StoreError> {
     let Visitor { place, sender, proof } = visitor;
     let known = pairings::first_owner(tx).await?.filter(|_| may_become_owner(place, proof));
@@ -79,7 +81,7 @@ pub(super) async fn become_owner(
         tracing::warn!(channel = %place.channel, "pairing.guessed: a wrong code for the first owner");
         return Ok(First::Wrong);
     }
-    members::add(tx, (place, &sender.external_id, &sender.name), Role::Owner, now).await?;
+    members::add(tx, place, sender, Role::Owner, now).await?;
     pairings::set_first_owner(tx, None).await?;
     pairings::drop_of(tx, place, &sender.external_id).await?;
     tracing::info!(channel = %place.channel, "pairing.owner: the first owner is known");
@@ -94,7 +96,8 @@ pub async fn confirm(tx: &mut Tx, code: &Code, role: Role, now: Timestamp) -> Re
     let Some(place) = pairing.conversation() else {
         return Ok(None);
     };
-    members::add(tx, (&place, &pairing.external_id, &pairing.name), role, now).await?;
+    let sender = Sender { external_id: pairing.external_id.clone(), name: pairing.name.clone() };
+    members::add(tx, &place, &sender, role, now).await?;
     let identity = Identity {
         channel: place.channel,
         account: &place.account,
@@ -140,7 +143,7 @@ pub(super) async fn command(tx: &mut Tx, by: &Commander<'_>, pair: Option<&Pair>
         return Ok(texts::PAIR_WHAT.to_owned().into());
     };
     if by.principal.role < Role::Owner {
-        let told = match become_owner(tx, by.visitor, (&pair.code, by.now)).await? {
+        let told = match become_owner(tx, by.visitor, &pair.code, by.now).await? {
             First::Bound => texts::OWNER,
             First::Wrong => texts::WRONG,
             First::Closed => texts::OWNERS_ONLY,
@@ -203,7 +206,7 @@ pub(super) async fn unpair(
         for name in users::all_names(tx, user).await? {
             let Ok(channel) = name.channel.parse() else { continue };
             let there = Conversation { channel, account: name.account, chat: String::new(), thread: None };
-            left = left.max(members::role_of(tx, access, (&there, &name.external_id)).await?);
+            left = left.max(members::role_of(tx, access, &there, &name.external_id).await?);
         }
         users::set_role(tx, user, left.unwrap_or(Role::Guest)).await?;
     }

@@ -32,8 +32,8 @@ use hob_core::policy::access::AccessList;
 use hob_core::policy::routing::Tiers;
 use hob_core::render::{Form, pieces};
 use hob_memory::recall::Memory;
+use hob_model::budget_guard::{BudgetGuard, Spender};
 use hob_model::catalog::Catalog;
-use hob_model::purse::{Purse, Spender};
 use hob_model::table::Table;
 use hob_skill::library::Library;
 use hob_store::error::StoreError;
@@ -52,7 +52,7 @@ pub struct House {
     /// What is known of each without asking it.
     pub table: Arc<Table>,
     /// The household's caps on money, and its calendar.
-    pub purse: Arc<Purse>,
+    pub budget_guard: Arc<BudgetGuard>,
     /// The limits of each person.
     pub meter: Arc<Meter>,
     /// Who Hob is where.
@@ -93,7 +93,8 @@ impl House {
         self: &Arc<Self>,
         now: Timestamp,
         channels: Vec<(ChannelKind, String, ChannelHealth)>,
-        (looked, access): (Option<Looked>, Arc<AccessList>),
+        looked: Option<Looked>,
+        access: Arc<AccessList>,
     ) -> Desk {
         Desk { house: Arc::clone(self), channels, looked, access, now }
     }
@@ -188,7 +189,7 @@ pub(super) async fn carry_out(
         return memory::forget(tx, &memory::View::of(desk, caller), what).await;
     }
     if let Command::Mail(order) = command {
-        let mail::Decided { text, released } = mail::carry_out(tx, caller.principal, (order, desk.now)).await?;
+        let mail::Decided { text, released } = mail::carry_out(tx, caller.principal, order, desk.now).await?;
         return Ok(Told { released, ..Told::from(text) });
     }
     if let Command::Pair(pair) = &command {
@@ -224,8 +225,8 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
             Ok(texts::auto(&desk.house.tiers()))
         }
         Command::Persona(name) => persona::answer(tx, &desk.house.personas, caller, name.as_deref()).await,
-        Command::Cost => cost::bill(tx, &desk.house.purse, desk.spender(caller), desk.now).await,
-        Command::Journal => journal::show(tx, caller.session.id, caller.principal, (caller.seen, desk.now)).await,
+        Command::Cost => cost::bill(tx, &desk.house.budget_guard, desk.spender(caller), desk.now).await,
+        Command::Journal => journal::show(tx, caller.session.id, caller.principal, caller.seen, desk.now).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
         Command::Drop(number) => take_back(tx, desk, caller, number).await,
         Command::Mode(mode) => {
@@ -234,7 +235,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         }
         Command::Pause(reach) => pause::pause(tx, &order(desk, caller), reach).await,
         Command::Resume(reach) => pause::resume(tx, &order(desk, caller), reach).await,
-        Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &desk.house.purse.zone)),
+        Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &desk.house.budget_guard.zone)),
         Command::Revoke(number) => revoke(tx, desk, caller, number).await,
         Command::Schedules => Ok(change::list(tx, &viewer(caller), desk.now).await?.0),
         Command::Schedule(change, id) => {
@@ -257,9 +258,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         // Carried out above, as they do more than to speak.
         Command::Forget(_) | Command::Pair(_) | Command::Mail(_) | Command::Reload | Command::Undo => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
-        Command::Group(change) => {
-            groups::answer(tx, &desk.access.groups, (caller.principal, caller.place), change).await
-        }
+        Command::Group(change) => groups::answer(tx, &desk.access.groups, caller.principal, caller.place, change).await,
         Command::People => pairing::people(tx, &desk.access, &caller.commander(desk.now)).await,
         Command::Unpair(who) => pairing::unpair(tx, &desk.access, &caller.commander(desk.now), who.as_deref()).await,
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
@@ -375,7 +374,7 @@ async fn take_back(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize)
 /// How it stands with the config; none: there is no file.
 pub(super) fn config_line(house: &House) -> Option<String> {
     let Loaded { at, changes, refused, waits, .. } = house.config.now();
-    let clock = |at: Timestamp| at.to_zoned(house.purse.zone.clone()).strftime("%H:%M").to_string();
+    let clock = |at: Timestamp| at.to_zoned(house.budget_guard.zone.clone()).strftime("%H:%M").to_string();
     let changes = match changes {
         None => String::new(),
         Some(1) => ", 1 change".to_owned(),

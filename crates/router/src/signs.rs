@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use crate::delivery::ways::Reach;
+use crate::delivery::config::ChannelRegistry;
 use hob_core::domain::capabilities::Feature;
 use hob_core::domain::channel::{Channel, Ended, Mood, Progress, Sign};
 use hob_core::domain::ids::RunId;
@@ -41,7 +41,7 @@ const BOARDS_MAX: usize = 256;
 
 /// The signs of all conversations.
 pub(super) struct Signs {
-    reach: Arc<Reach>,
+    reach: Arc<ChannelRegistry>,
     boards: Mutex<BTreeMap<Conversation, Arc<Board>>>,
     /// Messages that wait behind a run.
     seen: Mutex<BTreeMap<RunId, Destination>>,
@@ -114,7 +114,7 @@ impl Shown {
     }
 
     /// A sign was shown, or was not.
-    fn settle(&mut self, (place, sign): (&Destination, Sign), said: &Result<(), DeliveryError>, now: Instant) {
+    fn settle(&mut self, place: &Destination, sign: Sign, said: &Result<(), DeliveryError>, now: Instant) {
         let spacing = match sign {
             Sign::Typing => typing_every(place.conversation.channel),
             Sign::Mood(_) => MOOD_EVERY,
@@ -184,7 +184,7 @@ fn mood_of(progress: &Progress) -> Option<Mood> {
 }
 
 impl Signs {
-    pub(super) fn new(reach: Arc<Reach>) -> Self {
+    pub(super) fn new(reach: Arc<ChannelRegistry>) -> Self {
         Self { reach, boards: Mutex::default(), seen: Mutex::default() }
     }
 
@@ -247,7 +247,7 @@ impl Signs {
     }
 
     fn shows_moods(&self, channel: &dyn Channel) -> bool {
-        self.reach.ways().reactions && channel.capabilities().can(Feature::Reactions)
+        self.reach.config().reactions && channel.capabilities().can(Feature::Reactions)
     }
 
     /// Changes what is to be shown; somebody shows it, if there is anything to show.
@@ -285,7 +285,7 @@ impl Signs {
 }
 
 /// Shows what there is to show in a conversation, until there is nothing more or the daemon is silent.
-async fn show(reach: &Reach, place: &Conversation, board: &Board) {
+async fn show(reach: &ChannelRegistry, place: &Conversation, board: &Board) {
     while !reach.stop.is_cancelled() {
         let next = lock(&board.state).next(Instant::now());
         match next {
@@ -308,7 +308,7 @@ async fn show(reach: &Reach, place: &Conversation, board: &Board) {
                 if let Err(error) = &said {
                     tracing::debug!(%error, ?sign, "a sign is not shown: {error}");
                 }
-                lock(&board.state).settle((&destination, sign), &said, Instant::now());
+                lock(&board.state).settle(&destination, sign, &said, Instant::now());
             }
         }
     }

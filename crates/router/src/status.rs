@@ -14,7 +14,7 @@ use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::policy::budget::{Amount, Scope, Span};
-use hob_model::purse::Standing;
+use hob_model::budget_guard::Standing;
 use hob_store::agents::AtWork;
 use hob_store::error::StoreError;
 use hob_store::runs::look::StateCount;
@@ -65,14 +65,16 @@ impl Sums {
     async fn of(
         tx: &mut Tx,
         desk: &Desk,
-        (caller, caps): (&Caller<'_>, Vec<Standing>),
+        caller: &Caller<'_>,
+        caps: Vec<Standing>,
     ) -> Result<Option<Self>, StoreError> {
-        let (purse, now) = (&desk.house.purse, desk.now);
+        let (budget_guard, now) = (&desk.house.budget_guard, desk.now);
         if caller.principal.role == Role::Guest {
             return Ok(None);
         }
         let day_ago = now - SignedDuration::from_hours(24);
-        let midnight = now.to_zoned(purse.zone.clone()).start_of_day().map_or(day_ago, |midnight| midnight.timestamp());
+        let midnight =
+            now.to_zoned(budget_guard.zone.clone()).start_of_day().map_or(day_ago, |midnight| midnight.timestamp());
         Ok(Some(Self {
             today: Money::from_nanos(spend::since(tx, millis(midnight), None).await?.cost),
             caps,
@@ -93,8 +95,8 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
     let chosen = desk.chosen_model(caller);
     let routed = chosen.is_none().then(|| house.tiers());
     let chain = house.models.chain(chosen);
-    let zone = house.purse.zone.clone();
-    let caps = house.purse.standing(tx, desk.spender(caller), now).await?;
+    let zone = house.budget_guard.zone.clone();
+    let caps = house.budget_guard.standing(tx, desk.spender(caller), now).await?;
     let (own, caps): (Vec<_>, Vec<_>) = caps.into_iter().partition(|cap| !cap.window.is_told_ahead());
     let status = Status {
         up: now.duration_since(house.started),
@@ -110,7 +112,7 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
         queue: runs::look::queue(tx).await?,
         outbox: outbox::look::count(tx, day_ago).await?,
         next_jobs: schedules::next_times(tx, JOBS_MAX).await?,
-        sums: Sums::of(tx, desk, (caller, caps)).await?,
+        sums: Sums::of(tx, desk, caller, caps).await?,
         standing: own.iter().map(tokens_of).collect(),
         channels: desk.channels.clone(),
         memory: house.memory.nearby.standing().to_string(),
@@ -133,12 +135,12 @@ fn shown(status: &Status) -> String {
     };
     let agents: Vec<String> = status.agents.iter().map(agent).collect();
     let mut lines = vec![format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up))];
-    lines.extend(some_of(("degraded: ", "that are degraded"), &status.troubles));
+    lines.extend(some_of("degraded: ", "that are degraded", &status.troubles));
     lines.extend(status.paused.clone());
     lines.push(format!("here: {here}, {} queued", status.waiting_here));
-    lines.extend(some_of(("", "agents"), &agents));
+    lines.extend(some_of("", "agents", &agents));
     lines.push(format!("model: {}", status.model));
-    lines.extend(some_of(("resting: ", "models that rest"), &status.resting));
+    lines.extend(some_of("resting: ", "models that rest", &status.resting));
     lines.extend(status.persona.iter().map(|persona| format!("persona: {persona}")));
     if let Some(sums) = &status.sums {
         lines.push(format!("runs: {}", listed(status.runs.iter().map(|row| open(row, status)), "none")));
@@ -155,14 +157,14 @@ fn shown(status: &Status) -> String {
     lines.extend(status.standing.iter().cloned());
     lines.extend(channels(&status.channels));
     lines.push(format!("memory: {}", status.memory));
-    lines.extend(some_of(("", "MCP servers"), &status.servers));
+    lines.extend(some_of("", "MCP servers", &status.servers));
     lines.push(format!("sandbox: {}", status.confined));
     lines.extend(status.config.clone());
     lines.join("\n")
 }
 
 /// The first of them, and how many there are more.
-fn some_of((head, noun): (&str, &str), all: &[String]) -> Vec<String> {
+fn some_of(head: &str, noun: &str, all: &[String]) -> Vec<String> {
     let shown = if all.len() > LINES_MAX { LINES_MAX - 1 } else { all.len() };
     let more = all.len() - shown;
     let more = (more > 0).then(|| format!("… and {more} more {noun}"));

@@ -20,7 +20,7 @@ use tokio::sync::{Mutex as Turn, Notify, OwnedMutexGuard};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use crate::delivery::ways::Reach;
+use crate::delivery::config::ChannelRegistry;
 use crate::streaming::desk::{Desk, Next, Sheet, so_far};
 use crate::streaming::records::Left;
 use hob_core::domain::capabilities::Feature;
@@ -57,7 +57,7 @@ pub(super) struct Streaming {
 }
 
 struct Inner {
-    reach: Arc<Reach>,
+    reach: Arc<ChannelRegistry>,
     store: Store,
     redactor: Redactor,
     rooms: Mutex<BTreeMap<Conversation, Arc<Room>>>,
@@ -73,7 +73,7 @@ struct Room {
 }
 
 impl Streaming {
-    pub(super) fn new(reach: Arc<Reach>, store: Store, redactor: Redactor) -> Self {
+    pub(super) fn new(reach: Arc<ChannelRegistry>, store: Store, redactor: Redactor) -> Self {
         Self { inner: Arc::new(Inner { reach, store, redactor, rooms: Mutex::default() }) }
     }
 
@@ -96,8 +96,8 @@ impl Streaming {
     fn grow(&self, destination: &Destination, run: RunId, text: &str) {
         let inner = &self.inner;
         let place = &destination.conversation;
-        let ways = inner.reach.ways();
-        let stream = &ways.stream;
+        let config = inner.reach.config();
+        let stream = &config.stream;
         if !stream.on || stream.off.contains(&place.channel) || inner.reach.stop.is_cancelled() {
             return;
         }
@@ -283,7 +283,7 @@ impl Inner {
             Ok(_) => !posts,
             Err(_) => false,
         };
-        let (every, now) = (self.reach.ways().stream.every, Instant::now());
+        let (every, now) = (self.reach.config().stream.every, Instant::now());
         room.settle(run, |sheet| {
             let wait = match &said {
                 Ok(_) => every,

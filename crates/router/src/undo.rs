@@ -24,7 +24,7 @@ impl Router {
     pub(super) async fn undo(&self, drafts: &Drafts, order: TakeBack, place: Conversation) -> Result<(), StoreError> {
         let key = format!("undo:{}", order.inbound);
         let text = self.undone(drafts, order).await?;
-        self.tell(place, (key, text)).await
+        self.tell(place, key, text).await
     }
 
     async fn undone(&self, drafts: &Drafts, order: TakeBack) -> Result<String, StoreError> {
@@ -52,7 +52,7 @@ impl Router {
     /// # Errors
     /// When there is nothing to take back, or it cannot be done.
     pub async fn undo_last(&self) -> Result<String, ChangesError> {
-        let (drafts, now) = (self.terms().house.drafts.clone(), self.clock.now());
+        let (drafts, now) = (self.config().house.drafts.clone(), self.clock.now());
         blocking(move || drafts.undo_last(None, now)).await.map(|undone| undone.to_string())
     }
 }

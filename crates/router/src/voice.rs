@@ -5,7 +5,7 @@
 //!
 //! Never: a failure that costs the message, which says what is missing instead; or money that is spent before it is set aside
 //! on record.
-//! Start at [`Ear::hear`].
+//! Start at [`VoiceInput::hear`].
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use hob_core::domain::principal::Role;
 use hob_core::domain::redactor::Redactor;
 use hob_core::policy::budget::Sum;
 use hob_core::policy::persona::Here;
-use hob_model::purse::{Purse, Refusal, Spender, Wanted};
+use hob_model::budget_guard::{BudgetGuard, Refusal, Spender, Wanted};
 use hob_model::transcription::{Deaf, Heard, Kind, Recording, Transcriber};
 use hob_store::error::StoreError;
 use hob_store::recordings::{self, End, Which, Words};
@@ -37,11 +37,11 @@ const OTHERS_CHARS_MAX: usize = 20_000;
 pub(super) type OtherName = (ChannelKind, Option<String>);
 
 /// Who hears recordings, and what for.
-pub(super) struct Ear<'a> {
+pub(super) struct VoiceInput<'a> {
     pub(super) transcriber: Option<&'a Transcriber>,
     pub(super) delivery: &'a Delivery,
     pub(super) store: &'a Store,
-    pub(super) purse: &'a Arc<Purse>,
+    pub(super) budget_guard: &'a Arc<BudgetGuard>,
     pub(super) personas: &'a Arc<Personas>,
     /// What the sender may, and their other names.
     pub(super) speaker: (Role, &'a [OtherName]),
@@ -61,12 +61,13 @@ pub(super) struct Spoken {
     pub(super) seconds: Option<u32>,
 }
 
-impl Ear<'_> {
+impl VoiceInput<'_> {
     /// The words in a file that came, before `end`; none: it is no recording, or one that nobody was to hear.
     pub(super) async fn hear(
         &self,
         inbound: &Inbound,
-        (place, fetched): (usize, &Fetched),
+        place: usize,
+        fetched: &Fetched,
         end: Instant,
     ) -> Option<Spoken> {
         let circumstances = &inbound.circumstances;
@@ -75,36 +76,26 @@ impl Ear<'_> {
             return None;
         }
         let spoken = circumstances.spoken.as_ref();
-        let kind = Kind::of(fetched.mime, spoken.is_some());
         // Who sends music does not expect to be told what it is about.
-        if spoken.is_none() && (kind.is_none() || self.transcriber.is_none()) {
+        if spoken.is_none() && (Kind::of(fetched.mime, false).is_none() || self.transcriber.is_none()) {
             return None;
         }
         let own = spoken.is_some() && circumstances.forwarded_from.is_none();
         let seconds = spoken.and_then(|spoken| spoken.seconds);
-        let heard = match (self.transcriber, kind) {
-            (Some(transcriber), Some(kind)) => {
-                let which = Which {
-                    conversation: inbound.conversation.clone(),
-                    external_id: inbound.external_id.clone(),
-                    place: i64::try_from(place).unwrap_or(i64::MAX),
-                };
-                self.heard(transcriber, (which, inbound), (fetched, kind, seconds), end).await
-            }
-            (Some(_), None) => Err(format!("no service takes its format ({})", fetched.mime)),
-            (None, _) => Err(DEAF.to_owned()),
-        };
-        Some(Spoken { heard, own, seconds })
+        Some(Spoken { heard: self.heard(inbound, place, fetched, end).await, own, seconds })
     }
 
-    async fn heard(
-        &self,
-        transcriber: &Transcriber,
-        (which, inbound): (Which, &Inbound),
-        (fetched, kind, seconds): (&Fetched, Kind, Option<u32>),
-        end: Instant,
-    ) -> Result<Heard, String> {
-        let kept = &fetched.kept;
+    async fn heard(&self, inbound: &Inbound, place: usize, fetched: &Fetched, end: Instant) -> Result<Heard, String> {
+        let transcriber = self.transcriber.ok_or(DEAF)?;
+        let spoken = inbound.circumstances.spoken.as_ref();
+        let kind = Kind::of(fetched.mime, spoken.is_some());
+        let kind = kind.ok_or_else(|| format!("no service takes its format ({})", fetched.mime))?;
+        let (kept, seconds) = (&fetched.kept, spoken.and_then(|spoken| spoken.seconds));
+        let which = Which {
+            conversation: inbound.conversation.clone(),
+            external_id: inbound.external_id.clone(),
+            place: i64::try_from(place).unwrap_or(i64::MAX),
+        };
         let _turn = transcriber.turn(&format!("{which:?}")).await;
         let end = transcriber.until(end);
         let begin = Begin {
@@ -113,7 +104,7 @@ impl Ear<'_> {
             server: inbound.circumstances.server.clone(),
             role: self.speaker.0,
             others: self.speaker.1.to_vec(),
-            purse: Arc::clone(self.purse),
+            budget_guard: Arc::clone(self.budget_guard),
             personas: Arc::clone(self.personas),
             model: transcriber.label(),
             wanted: transcriber.estimate(kept.bytes, seconds),
@@ -185,7 +176,7 @@ struct Begin {
     server: Option<String>,
     role: Role,
     others: Vec<OtherName>,
-    purse: Arc<Purse>,
+    budget_guard: Arc<BudgetGuard>,
     personas: Arc<Personas>,
     model: String,
     wanted: Sum,
@@ -208,7 +199,7 @@ impl Begin {
         let user = self.speaker(tx).await?;
         let spender = Spender { run: None, user, role: self.role, persona };
         let wanted = Wanted { sum: self.wanted, over: None };
-        if let Some(refusal) = self.purse.refuses(tx, spender, wanted, self.now).await? {
+        if let Some(refusal) = self.budget_guard.refuses(tx, spender, wanted, self.now).await? {
             return Ok(Begun::Refused(refusal));
         }
         let (reserved, estimate) = (self.wanted.usd.nanos(), i64::try_from(self.wanted.tokens).unwrap_or(i64::MAX));
@@ -336,7 +327,7 @@ mod tests {
             server: None,
             role: Role::User,
             others: Vec::new(),
-            purse: Arc::new(Purse { budget, zone: TimeZone::UTC }),
+            budget_guard: Arc::new(BudgetGuard { budget, zone: TimeZone::UTC }),
             personas: Arc::default(),
             model: "transcription/one".to_owned(),
             wanted: Sum { usd: EACH, tokens: 30 },
@@ -376,7 +367,7 @@ mod tests {
             let hour = Limits { usd: None, tokens: Some(70) };
             let budget = Budget { person: Limited { hour, ..Limited::default() }, ..Budget::default() };
             let wanted = Sum { usd: Money::ZERO, tokens: 30 };
-            Begin { purse: Arc::new(Purse { budget, zone: TimeZone::UTC }), wanted, ..begin(message) }
+            Begin { budget_guard: Arc::new(BudgetGuard { budget, zone: TimeZone::UTC }), wanted, ..begin(message) }
         };
         assert!(matches!(begin("a").run(&mut tx).await.unwrap(), Begun::Call(_)));
         assert!(matches!(begin("b").run(&mut tx).await.unwrap(), Begun::Call(_)));
@@ -398,11 +389,11 @@ mod tests {
         let again = begin("a").run(&mut tx).await.unwrap();
         assert_eq!(again, Begun::Heard(heard_before(words(4))), "nobody is asked again");
         let conversation = begin("a").which.conversation;
-        recordings::settle(&mut tx, (&conversation, "a")).await.unwrap();
+        recordings::settle(&mut tx, &conversation, "a").await.unwrap();
         // Killed in the middle: nobody knows what it took, and what was set aside stands in.
         assert!(matches!(begin("b").run(&mut tx).await.unwrap(), Begun::Call(_)));
         assert_eq!(recordings::close_lost(&mut tx, Timestamp::UNIX_EPOCH).await.unwrap(), 1);
-        recordings::settle(&mut tx, (&conversation, "b")).await.unwrap();
+        recordings::settle(&mut tx, &conversation, "b").await.unwrap();
         assert_eq!(sums(&mut tx).await, (2, 14, 63));
         let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM recordings WHERE words IS NOT NULL")
             .fetch_one(&mut tx)

@@ -360,9 +360,8 @@ async fn offered(
 ) -> Result<Option<(OfferRow, Vec<Vec<CallRow>>)>, StoreError> {
     let Some(offer) = skills::open_offer(tx, user).await? else { return Ok(None) };
     let limit = i64::try_from(draft::REPEATED).unwrap_or(i64::MAX);
-    let key = (offer.user, offer.fingerprint.as_str());
     let mut all = Vec::new();
-    for run in skills::alike(tx, key, since(now), limit).await? {
+    for run in skills::alike(tx, offer.user, &offer.fingerprint, since(now), limit).await? {
         all.push(skills::calls(tx, run).await?);
     }
     Ok(Some((offer, all)))

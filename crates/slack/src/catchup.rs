@@ -94,7 +94,7 @@ pub(super) async fn catch_up(missed: Missed<'_>, behind: &Behind) -> Result<Behi
         };
         for channel in channels {
             let since = cursors.get(&channel).copied().unwrap_or(*everywhere);
-            if !missed.channel((&channel, since), &threads(&cursors, &channel, began), began).await? {
+            if !missed.channel(&channel, since, &threads(&cursors, &channel, began), began).await? {
                 // The account's cursor goes on, and no longer stands for this one.
                 missed.advance(&channel, since).await?;
                 still.insert(channel);
@@ -137,12 +137,12 @@ impl Missed<'_> {
             [("types", "public_channel,private_channel,mpim,im".to_owned()), ("exclude_archived", "true".to_owned())];
         let mut found = Vec::new();
         let mut take = |channel: &Value| found.extend(text(channel, "id").map(str::to_owned));
-        let whole = self.pages(("users.conversations", "channels"), &arguments, &mut take).await?;
+        let whole = self.pages("users.conversations", "channels", &arguments, &mut take).await?;
         Ok(whole.then_some(found))
     }
 
     /// Hands in what was said in one channel and its threads. False: there may be more, which is asked for again.
-    async fn channel(&self, (channel, since): (&str, i64), known: &[String], now: i64) -> Result<bool, Trouble> {
+    async fn channel(&self, channel: &str, since: i64, known: &[String], now: i64) -> Result<bool, Trouble> {
         let mut posts: BTreeMap<i64, Value> = BTreeMap::new();
         let oldest = since.saturating_sub(LOOK_BACK);
         // What began later, the history tells of.
@@ -155,7 +155,7 @@ impl Missed<'_> {
                 posts.insert(ts, post.clone());
             }
         };
-        let mut is_all = self.pages(("conversations.history", "messages"), &whole, &mut take).await?;
+        let mut is_all = self.pages("conversations.history", "messages", &whole, &mut take).await?;
         for thread in asked {
             let part = [("channel", channel.to_owned()), ("ts", thread.clone()), ("oldest", ts_of(since))];
             let mut take = |post: &Value| {
@@ -163,7 +163,7 @@ impl Missed<'_> {
                     posts.entry(ts).or_insert_with(|| post.clone());
                 }
             };
-            is_all &= self.pages(("conversations.replies", "messages"), &part, &mut take).await?;
+            is_all &= self.pages("conversations.replies", "messages", &part, &mut take).await?;
         }
         // What Slack has not told for so long it is not waited for any more.
         let moves_on = is_all || now - since > THREAD_AGE_MAX;
@@ -198,7 +198,8 @@ impl Missed<'_> {
     /// Reads a list to its end. False: Slack does not tell all of it, and may another time.
     async fn pages(
         &self,
-        (method, key): (&'static str, &str),
+        method: &'static str,
+        key: &str,
         arguments: &[(&str, String)],
         take: &mut (impl FnMut(&Value) + Send),
     ) -> Result<bool, Trouble> {

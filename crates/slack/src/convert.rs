@@ -84,7 +84,7 @@ pub(super) fn event(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
         // An edit that adds the mention: `message_changed` tells it, too, and says the same.
         "app_mention" if event["edited"].is_object() => {
             let happening = Happening::Edited { text: said(event, me, names) };
-            said_there(event, text(event, "channel")?, (me, names), happening)
+            said_there(event, text(event, "channel")?, me, names, happening)
         }
         "app_mention" => posted(event, text(event, "channel")?, me, names),
         _ => None,
@@ -109,7 +109,7 @@ pub(super) fn posted(post: &Value, channel: &str, me: &Me, names: &Names) -> Opt
             _ => circumstances.quoted = Some(Quoted { author, text: words, own }),
         }
     }
-    let mut inbound = said_there(post, channel, (me, names), happening)?;
+    let mut inbound = said_there(post, channel, me, names, happening)?;
     inbound.circumstances = Circumstances { audience: inbound.circumstances.audience, ..circumstances };
     inbound.circumstances.spoken = spoken(post).filter(|_| inbound.circumstances.forwarded_from.is_none());
     inbound.attachments = attachments(post);
@@ -121,15 +121,15 @@ fn changed(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
     let channel = text(event, "channel")?;
     // A message that has replies leaves a gravestone.
     if text(now, "subtype") == Some("tombstone") {
-        return said_there(before, channel, (me, names), Happening::Deleted);
+        return said_there(before, channel, me, names, Happening::Deleted);
     }
     // Slack changes messages by itself, too: it looks at addresses, and counts replies.
     if !now["edited"].is_object() || now["text"] == before["text"] || !is_person(now, me) {
         return None;
     }
-    let mut inbound = said_there(now, channel, (me, names), Happening::Edited { text: said(now, me, names) })?;
+    let mut inbound = said_there(now, channel, me, names, Happening::Edited { text: said(now, me, names) })?;
     // The message is where it was when it was posted, whether the mention came or went.
-    if let Some(earlier) = said_there(before, channel, (me, names), Happening::Deleted) {
+    if let Some(earlier) = said_there(before, channel, me, names, Happening::Deleted) {
         if earlier.circumstances.audience == Audience::Hob {
             inbound.circumstances.audience = Audience::Hob;
         }
@@ -143,7 +143,7 @@ fn changed(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
 
 fn deleted(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
     let before = &event["previous_message"];
-    let mut inbound = said_there(before, text(event, "channel")?, (me, names), Happening::Deleted)?;
+    let mut inbound = said_there(before, text(event, "channel")?, me, names, Happening::Deleted)?;
     inbound.external_id = text(event, "deleted_ts").unwrap_or(&inbound.external_id).to_owned();
     Some(inbound)
 }
@@ -160,7 +160,7 @@ fn is_mine(post: &Value, me: &Me) -> bool {
 }
 
 /// What happened to a message, where it stands.
-fn said_there(post: &Value, channel: &str, (me, names): (&Me, &Names), happening: Happening) -> Option<Inbound> {
+fn said_there(post: &Value, channel: &str, me: &Me, names: &Names, happening: Happening) -> Option<Inbound> {
     if !is_person(post, me) {
         return None;
     }

@@ -164,7 +164,7 @@ pub(super) async fn deliver(slack: &Slack, message: &Outgoing) -> Result<Receipt
     let place = Place::of(&message.destination)?;
     let words = Words::new(&message.text, message.markup.as_deref(), &message.choices);
     if let Some(replaces) = &message.replaces {
-        let changed = change(slack, (&place, &replaces.external_id), &words, Some(metadata(message))).await;
+        let changed = change(slack, &place, &replaces.external_id, &words, Some(metadata(message))).await;
         match changed {
             Ok(receipt) => return Ok(receipt),
             Err(error) if is_unchangeable(&error) && !replaces.or_send => {
@@ -177,7 +177,7 @@ pub(super) async fn deliver(slack: &Slack, message: &Outgoing) -> Result<Receipt
     }
     if let Some(file) = &message.file {
         let words = if message.may_repeat { words.marked() } else { words };
-        return upload::upload(slack, (&place, &words.text), file).await;
+        return upload::upload(slack, &place, &words.text, file).await;
     }
     let metadata = metadata(message);
     let words = match message.may_repeat {
@@ -198,7 +198,7 @@ pub(super) async fn draft(slack: &Slack, draft: &Draft) -> Result<Receipt, Deliv
     let place = Place::of(&draft.destination)?;
     let words = Words::new(&draft.text, draft.markup.as_deref(), &[]);
     match &draft.external_id {
-        Some(id) => change(slack, (&place, id), &words, None).await.map_err(|error| outcome(&error)),
+        Some(id) => change(slack, &place, id, &words, None).await.map_err(|error| outcome(&error)),
         None => post(slack, &place, &words, None).await.map_err(|error| outcome(&error)).and_then(kept),
     }
 }
@@ -275,7 +275,8 @@ async fn post(slack: &Slack, place: &Place, words: &Words, metadata: Option<Valu
 /// Changes a message; its blocks and buttons become those of `words`.
 async fn change(
     slack: &Slack,
-    (place, external_id): (&Place, &str),
+    place: &Place,
+    external_id: &str,
     words: &Words,
     metadata: Option<Value>,
 ) -> Result<Receipt, CallError> {

@@ -21,21 +21,25 @@ const STATUS: &str = "is thinking …";
 /// The reactions of a message that is not done with: what a process before this one may have left.
 const UNFINISHED: [Mood; 3] = [Mood::Seen, Mood::Working, Mood::Waiting];
 
-/// A channel, and a message or a thread in it.
-type At = (String, String);
+/// A message, or the thread below it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct MessageRef {
+    channel: String,
+    ts: String,
+}
 
 /// The reactions that each message has, the threads that show a status, and what Slack does not let Hob show at all.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
-    faces: Mutex<BTreeMap<At, Face>>,
-    thinking: Mutex<BTreeSet<At>>,
+    reactions: Mutex<BTreeMap<MessageRef, Reactions>>,
+    thinking: Mutex<BTreeSet<MessageRef>>,
     no_status: AtomicBool,
     no_reactions: AtomicBool,
 }
 
 /// What a message may show.
 #[derive(Debug)]
-struct Face {
+struct Reactions {
     moods: Vec<Mood>,
     /// Whether Slack has said yes to all of that: there is one, and it stands.
     is_settled: bool,
@@ -85,7 +89,7 @@ impl Signs {
         }
     }
 
-    fn note(&self, thread: &At) {
+    fn note(&self, thread: &MessageRef) {
         let mut thinking = lock(&self.thinking);
         if thinking.len() >= KEPT_MAX {
             thinking.clear();
@@ -119,13 +123,13 @@ impl Signs {
         let rested = if is_end(mood) { self.rest(web, &at).await } else { Ok(()) };
         // What is no message (a press, a command) has no reactions.
         if let Some(message) = place.reply_to.clone().filter(|id| micros(id).is_some()) {
-            self.exchange(web, &(at.channel, message), mood).await?;
+            self.exchange(web, &MessageRef { channel: at.channel, ts: message }, mood).await?;
         }
         rested
     }
 
     /// One reaction for all that may stand there.
-    async fn exchange(&self, web: &Web, message: &At, mood: Mood) -> Result<(), DeliveryError> {
+    async fn exchange(&self, web: &Web, message: &MessageRef, mood: Mood) -> Result<(), DeliveryError> {
         if self.no_reactions.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -133,39 +137,40 @@ impl Signs {
             return Ok(());
         };
         if let Some(name) = emoji(mood) {
-            self.react(web, "reactions.add", (message, name)).await?;
+            self.react(web, "reactions.add", message, name).await?;
         }
         for name in others.into_iter().filter_map(emoji) {
-            self.react(web, "reactions.remove", (message, name)).await?;
+            self.react(web, "reactions.remove", message, name).await?;
         }
         // Only now: what Slack has not done is asked for again.
-        lock(&self.faces).insert(message.clone(), Face { moods: vec![mood], is_settled: true });
+        lock(&self.reactions).insert(message.clone(), Reactions { moods: vec![mood], is_settled: true });
         Ok(())
     }
 
     /// Notes that this reaction may stand there; the others that may. None: it stands there alone.
-    fn begin(&self, message: &At, mood: Mood) -> Option<Vec<Mood>> {
-        let mut faces = lock(&self.faces);
-        if faces.len() >= KEPT_MAX && !faces.contains_key(message) {
-            faces.clear();
+    fn begin(&self, message: &MessageRef, mood: Mood) -> Option<Vec<Mood>> {
+        let mut reactions = lock(&self.reactions);
+        if reactions.len() >= KEPT_MAX && !reactions.contains_key(message) {
+            reactions.clear();
         }
-        let unknown =
-            || Face { moods: if mood == Mood::Seen { Vec::new() } else { UNFINISHED.to_vec() }, is_settled: false };
-        let face = faces.entry(message.clone()).or_insert_with(unknown);
-        if face.is_settled && face.moods == [mood] {
+        let unknown = || Reactions {
+            moods: if mood == Mood::Seen { Vec::new() } else { UNFINISHED.to_vec() },
+            is_settled: false,
+        };
+        let shown = reactions.entry(message.clone()).or_insert_with(unknown);
+        if shown.is_settled && shown.moods == [mood] {
             return None;
         }
-        face.is_settled = false;
-        face.moods.retain(|other| *other != mood);
-        let others = face.moods.clone();
-        face.moods.push(mood);
+        shown.is_settled = false;
+        shown.moods.retain(|other| *other != mood);
+        let others = shown.moods.clone();
+        shown.moods.push(mood);
         Some(others)
     }
 
     /// One reaction; what is so already is no error.
-    async fn react(&self, web: &Web, method: &str, at: (&At, &str)) -> Result<(), DeliveryError> {
-        let ((channel, message), name) = at;
-        let body = json!({"channel": channel, "timestamp": message, "name": name});
+    async fn react(&self, web: &Web, method: &str, at: &MessageRef, name: &str) -> Result<(), DeliveryError> {
+        let body = json!({"channel": at.channel, "timestamp": at.ts, "name": name});
         match web.post(method, &body).await {
             Err(error) if is_so_already(&error) => Ok(()),
             shown => done_without(&self.no_reactions, shown.map(drop)).map_err(|error| before(&error)),
@@ -178,13 +183,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The thread of a place, if it is one.
-fn thread(place: &Place) -> Option<At> {
-    Some((place.channel.clone(), place.thread.clone()?))
+fn thread(place: &Place) -> Option<MessageRef> {
+    Some(MessageRef { channel: place.channel.clone(), ts: place.thread.clone()? })
 }
 
 /// Sets a thread's status; an empty one takes it away.
-async fn set_status(web: &Web, (channel, thread): &At, status: &str) -> Result<(), CallError> {
-    let body = json!({"channel_id": channel, "thread_ts": thread, "status": status});
+async fn set_status(web: &Web, thread: &MessageRef, status: &str) -> Result<(), CallError> {
+    let body = json!({"channel_id": thread.channel, "thread_ts": thread.ts, "status": status});
     web.post("assistant.threads.setStatus", &body).await.map(drop)
 }
 

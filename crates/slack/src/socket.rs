@@ -160,7 +160,8 @@ impl<'a> Listener<'a> {
                         self.slack.health.turned(delay);
                         tokio::time::sleep(delay).await;
                     } else {
-                        self.waits.begin(self.pace(), self.slack.rng.as_ref());
+                        let pace = self.slack.settings.pace;
+                        self.waits.begin(pace.retry_min, pace.retry_max, self.slack.rng.as_ref());
                     }
                 }
                 Err(trouble) => self.wait_out(&trouble).await,
@@ -187,7 +188,7 @@ impl<'a> Listener<'a> {
         let feeder = Feeder { slack: self.slack, intake: self.intake, web: &bot, me: &me, presence, done };
         let mut hurrying = pin!(feeder.hurry(urgent));
         let ended = tokio::select! {
-            ended = listen(self.slack, socket, (Waiting { said, pressing }, acknowledged)) => ended,
+            ended = listen(self.slack, socket, Waiting { said, pressing }, acknowledged) => ended,
             trouble = feeder.feed(envelopes) => Err(trouble),
             // It ends otherwise only when the socket's side is gone.
             Err(trouble) = &mut hurrying => return Err(trouble),
@@ -221,13 +222,9 @@ impl<'a> Listener<'a> {
         tokio::time::sleep(delay).await;
     }
 
-    fn pace(&self) -> (Duration, Duration) {
-        let pace = self.slack.settings.pace;
-        (pace.retry_min, pace.retry_max)
-    }
-
     fn delay(&mut self) -> Duration {
-        self.waits.next(self.pace(), self.slack.rng.as_ref())
+        let pace = self.slack.settings.pace;
+        self.waits.next(pace.retry_min, pace.retry_max, self.slack.rng.as_ref())
     }
 }
 
@@ -296,7 +293,8 @@ async fn greeting(slack: &Slack, socket: &mut Socket) -> Result<(), Trouble> {
 async fn listen(
     slack: &Slack,
     mut socket: Socket,
-    (waiting, mut acknowledged): (Waiting, mpsc::UnboundedReceiver<Taken>),
+    waiting: Waiting,
+    mut acknowledged: mpsc::UnboundedReceiver<Taken>,
 ) -> Result<String, Trouble> {
     let pace = slack.settings.pace;
     let mut ping = tokio::time::interval(pace.ping_every);

@@ -18,7 +18,8 @@ const UPLOAD_MAX: Duration = Duration::from_secs(80);
 /// Sends the file, with the words beside it. Only the last of the three steps shows anybody anything.
 pub(super) async fn upload(
     slack: &Slack,
-    (place, words): (&Place, &str),
+    place: &Place,
+    words: &str,
     file: &Enclosed,
 ) -> Result<Receipt, DeliveryError> {
     let content = tokio::fs::read(&file.path).await;

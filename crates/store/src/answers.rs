@@ -53,7 +53,8 @@ pub struct Answer {
 /// These answers, and those to what these `memories` tell, as far as they are in the scopes and not in the stretch.
 pub async fn told(
     tx: &mut Tx,
-    (ids, memories): (&str, &str),
+    ids: &str,
+    memories: &str,
     scopes: &str,
     stretch: Option<Stretch>,
 ) -> Result<Vec<Answer>, StoreError> {

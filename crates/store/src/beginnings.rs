@@ -22,7 +22,8 @@ pub struct Beginning {
 /// What a run of this person's begins with in a session that belongs to the conversation `home`; none: the session is missing.
 pub async fn find(
     tx: &mut Tx,
-    (session, home): (SessionId, SessionId),
+    session: SessionId,
+    home: SessionId,
     user: UserId,
 ) -> Result<Option<(Session, Beginning)>, StoreError> {
     let row = sqlx::query!(

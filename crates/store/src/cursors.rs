@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use hob_core::domain::inbound::{ChannelKind, Cursor};
 
 /// Moves a cursor on; never back.
-pub async fn advance(tx: &mut Tx, (channel, account): (ChannelKind, &str), cursor: &Cursor) -> Result<(), StoreError> {
+pub async fn advance(tx: &mut Tx, channel: ChannelKind, account: &str, cursor: &Cursor) -> Result<(), StoreError> {
     let channel = channel.as_str();
     sqlx::query!(
         "INSERT INTO cursors (channel, account, list, position) VALUES ($1, $2, $3, $4)
@@ -23,10 +23,7 @@ pub async fn advance(tx: &mut Tx, (channel, account): (ChannelKind, &str), curso
 }
 
 /// An account's cursors, by list.
-pub async fn of_account(
-    tx: &mut Tx,
-    (channel, account): (ChannelKind, &str),
-) -> Result<BTreeMap<String, i64>, StoreError> {
+pub async fn of_account(tx: &mut Tx, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, StoreError> {
     let channel = channel.as_str();
     let rows = sqlx::query!("SELECT list, position FROM cursors WHERE channel = $1 AND account = $2", channel, account)
         .fetch_all(&mut *tx)

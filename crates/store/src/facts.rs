@@ -149,7 +149,7 @@ macro_rules! facts {
 /// Stores a fact.
 ///
 /// # Errors
-/// When the database fails, or where there is a current fact under this key already.
+/// When there is a current fact under this key already.
 pub async fn add(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<FactId, StoreError> {
     let id = sqlx::query_scalar!(
         r#"INSERT INTO facts (scope, category, key, value, person_id, user_id, speaker, message_id, run_id, source,
@@ -325,7 +325,7 @@ pub async fn supersede(tx: &mut Tx, id: FactId, by: Option<FactId>, at: i64) -> 
 /// A rival becomes the current fact, or the rival of another.
 ///
 /// # Errors
-/// When the database fails, or where there is a current fact under its key still.
+/// When there still is a current fact under its key.
 pub async fn set_rival_of(tx: &mut Tx, id: FactId, of: Option<FactId>) -> Result<(), StoreError> {
     sqlx::query!("UPDATE facts SET rival_of = $2 WHERE id = $1", id, of).execute(&mut *tx).await?;
     Ok(())

@@ -65,7 +65,7 @@ pub async fn place(tx: &mut Tx, message: MessageId) -> Result<Option<Said>, Stor
 }
 
 /// What people said in a conversation, from this place on: the next of it.
-pub async fn said_in(tx: &mut Tx, (session, after): (SessionId, i64), limit: i64) -> Result<Vec<Said>, StoreError> {
+pub async fn said_in(tx: &mut Tx, session: SessionId, after: i64, limit: i64) -> Result<Vec<Said>, StoreError> {
     let said = sqlx::query_as!(
         Said,
         r#"SELECT id AS "message!: MessageId", session_id AS "session!: SessionId", ordinal, run_id AS "run!: RunId"

@@ -130,7 +130,8 @@ pub async fn find(tx: &mut Tx, id: OutboxId) -> Result<Option<Held>, StoreError>
 pub async fn decide(
     tx: &mut Tx,
     held: &Held,
-    (send, by): (bool, UserId),
+    send: bool,
+    by: UserId,
     now: Timestamp,
 ) -> Result<Vec<SessionId>, StoreError> {
     let (now, state) = (millis(now), if send { "approved" } else { "refused" });
@@ -213,7 +214,7 @@ pub async fn owners(tx: &mut Tx, account: &str) -> Result<Vec<String>, StoreErro
 }
 
 /// From now on somebody is answered unasked.
-pub async fn know(tx: &mut Tx, account: &str, address: &str, (by, now): (UserId, Timestamp)) -> Result<(), StoreError> {
+pub async fn know(tx: &mut Tx, account: &str, address: &str, by: UserId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
         "INSERT INTO correspondents (account, address, approved_by, approved_at) VALUES ($1, $2, $3, $4)
@@ -241,12 +242,14 @@ pub async fn expire(tx: &mut Tx, before: Timestamp, now: Timestamp) -> Result<u6
     Ok(done.rows_affected())
 }
 
-/// When somebody may be written to again; none: now. A letter that was counted before is not counted again.
-pub async fn full_until(
+/// How many letters went to somebody since then, and when the oldest of them did; none: this one is counted already.
+pub async fn counted(
     tx: &mut Tx,
-    (account, address, id): (&str, &str, OutboxId),
-    (since, most): (Timestamp, i64),
-) -> Result<Option<i64>, StoreError> {
+    account: &str,
+    address: &str,
+    id: OutboxId,
+    since: Timestamp,
+) -> Result<Option<(i64, Option<i64>)>, StoreError> {
     let since = millis(since);
     let row = sqlx::query!(
         r#"SELECT count(*) AS "count!: i64", min(sent_at) AS "oldest: i64", max(outbox_id = $3) AS "counted: bool" FROM letters_sent
@@ -258,15 +261,11 @@ pub async fn full_until(
     )
     .fetch_one(&mut *tx)
     .await?;
-    Ok(row.oldest.filter(|_| row.count >= most && row.counted != Some(true)))
+    Ok((row.counted != Some(true)).then_some((row.count, row.oldest)))
 }
 
 /// A letter is about to go to somebody.
-pub async fn count(
-    tx: &mut Tx,
-    (account, address, id): (&str, &str, OutboxId),
-    now: Timestamp,
-) -> Result<(), StoreError> {
+pub async fn count(tx: &mut Tx, account: &str, address: &str, id: OutboxId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
         "INSERT INTO letters_sent (account, address, outbox_id, sent_at) VALUES ($1, $2, $3, $4)

@@ -37,9 +37,6 @@ impl<'a> NewClass<'a> {
 }
 
 /// All of it.
-///
-/// # Errors
-/// When the database fails.
 pub async fn all(tx: &mut Tx) -> Result<Vec<ClassRow>, StoreError> {
     let rows = sqlx::query_as!(ClassRow, "SELECT server, tool, class, digest FROM mcp_classes ORDER BY server, tool")
         .fetch_all(&mut *tx)
@@ -48,10 +45,7 @@ pub async fn all(tx: &mut Tx) -> Result<Vec<ClassRow>, StoreError> {
 }
 
 /// Stores what is said of these tools of a server, in the place of what was said before.
-///
-/// # Errors
-/// When the database fails.
-pub async fn put(tx: &mut Tx, (server, said): (&str, &[NewClass<'_>]), at: i64) -> Result<(), StoreError> {
+pub async fn put(tx: &mut Tx, server: &str, said: &[NewClass<'_>], at: i64) -> Result<(), StoreError> {
     for NewClass { tool, class, digest } in said {
         let (tool, digest) = (*tool, *digest);
         let Some(class) = class.map(ToolClass::as_str) else {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::error::StoreError;
 use crate::{Tx, millis};
 use hob_core::domain::ids::{MemberId, UserId};
-use hob_core::domain::inbound::Conversation;
+use hob_core::domain::inbound::{Conversation, Sender};
 use hob_core::domain::principal::Role;
 use hob_core::policy::access::AccessList;
 
@@ -44,7 +44,8 @@ pub async fn role(tx: &mut Tx, conversation: &Conversation, sender: &str) -> Res
 pub async fn role_of(
     tx: &mut Tx,
     access: &AccessList,
-    (conversation, sender): (&Conversation, &str),
+    conversation: &Conversation,
+    sender: &str,
 ) -> Result<Option<Role>, StoreError> {
     let member = role(tx, conversation, sender).await?;
     Ok(access.role_of(conversation, sender, member))
@@ -54,7 +55,8 @@ pub async fn role_of(
 pub async fn roles_of_user(
     tx: &mut Tx,
     access: &AccessList,
-    (conversation, user): (&Conversation, UserId),
+    conversation: &Conversation,
+    user: UserId,
 ) -> Result<Vec<Option<Role>>, StoreError> {
     let channel = conversation.channel.as_str();
     let names = sqlx::query!(
@@ -73,7 +75,8 @@ pub async fn roles_of_user(
 /// Lets somebody in; who was paired before has the new role.
 pub async fn add(
     tx: &mut Tx,
-    (conversation, sender, name): (&Conversation, &str, &str),
+    conversation: &Conversation,
+    sender: &Sender,
     role: Role,
     now: Timestamp,
 ) -> Result<MemberId, StoreError> {
@@ -85,8 +88,8 @@ pub async fn add(
            RETURNING id AS "id!: MemberId""#,
         channel,
         conversation.account,
-        sender,
-        name,
+        sender.external_id,
+        sender.name,
         role,
         now
     )

@@ -75,7 +75,7 @@ pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool,
         prefix_breaks: 0,
     };
     let payer = spend::Payer { user, persona: ended.persona.as_deref() };
-    spend::add(tx, (at, payer), &ended.model, &spent).await?;
+    spend::add(tx, at, payer, &ended.model, &spent).await?;
     Ok(true)
 }
 

@@ -54,7 +54,8 @@ pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<Option<String>, Stor
 /// `prefix` now.
 pub async fn breaks(
     tx: &mut Tx,
-    (run, asked_seq): (RunId, i64),
+    run: RunId,
+    asked_seq: i64,
     reason: Option<&str>,
     prefix: &str,
 ) -> Result<(), StoreError> {
@@ -138,7 +139,7 @@ pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<Opti
         prefix_breaks: ended.breaks,
     };
     let payer = spend::Payer { user, persona: ended.persona.as_deref() };
-    spend::add(tx, (at, payer), &ended.model, &spent).await?;
+    spend::add(tx, at, payer, &ended.model, &spent).await?;
     Ok(ended.stand_in)
 }
 

@@ -30,17 +30,33 @@ pub async fn is_claimed(tx: &mut Tx, id: ScheduleId, due: Timestamp) -> Result<b
     Ok(found.is_some())
 }
 
-/// Claims an instant: `queued` with its run, `missed` or `skipped` without.
+/// What an instant is claimed for.
+#[derive(Debug, Clone, Copy)]
+pub enum Claim {
+    /// A run of its own.
+    Queued(RunId),
+    /// Nothing: it was noticed too late.
+    Missed,
+    /// Nothing: the run before it is still at work.
+    Skipped,
+}
+
+/// Claims an instant.
 ///
 /// # Errors
-/// When it is claimed already, or the database fails.
+/// When it is claimed already.
 pub async fn claim(
     tx: &mut Tx,
     id: ScheduleId,
     due: Timestamp,
-    (state, run): (&str, Option<RunId>),
+    claim: Claim,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    let (state, run) = match claim {
+        Claim::Queued(run) => ("queued", Some(run)),
+        Claim::Missed => ("missed", None),
+        Claim::Skipped => ("skipped", None),
+    };
     let (due, now) = (millis(due), millis(now));
     sqlx::query!(
         "INSERT INTO occurrences (schedule_id, due_at, state, run_id, claimed_at) VALUES ($1, $2, $3, $4, $5)",

@@ -136,7 +136,7 @@ pub async fn open_chunks(tx: &mut Tx, after: After, limit: i64) -> Result<Vec<Ch
 }
 
 /// What was given up before `before`, which is a moment and a row; the newest first.
-pub async fn given_up(tx: &mut Tx, (moment, row): (i64, i64), limit: i64) -> Result<Vec<ChunkRow>, StoreError> {
+pub async fn given_up(tx: &mut Tx, moment: i64, row: i64, limit: i64) -> Result<Vec<ChunkRow>, StoreError> {
     let rows = sqlx::query_as!(
         ChunkRow,
         r#"SELECT o.id AS "id!: OutboxId", o.session_id AS "session!: SessionId", s.key, o.run_id AS "run: RunId",
@@ -263,7 +263,7 @@ pub async fn grant(tx: &mut Tx, id: GrantId) -> Result<Option<HeldGrant>, StoreE
 }
 
 /// The schedules that are to go on, or those that are done, before this one: the newest first.
-pub async fn schedules(tx: &mut Tx, (before, done): (i64, bool), limit: i64) -> Result<Vec<ScheduleRow>, StoreError> {
+pub async fn schedules(tx: &mut Tx, before: i64, done: bool, limit: i64) -> Result<Vec<ScheduleRow>, StoreError> {
     let rows = sqlx::query_as!(
         ScheduleRow,
         r#"SELECT s.id AS "id!: ScheduleId", s.name, s.user_id AS "user!: UserId", u.name AS user_name, s.channel,

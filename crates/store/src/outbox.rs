@@ -54,18 +54,18 @@ pub enum Part<'a> {
 
 /// Queues a chunk; the same thing said is queued once.
 pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), StoreError> {
-    insert(tx, new, (now, false)).await.map(drop)
+    insert(tx, new, now, false).await.map(drop)
 }
 
 /// Queues words, and takes them if nothing of their session goes out before them: they need not be taken in a transaction of
 /// their own. Only for whoever alone sends there.
 pub async fn add_and_take(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<Option<Waiting>, StoreError> {
     let is_plain = new.file.is_none() && !matches!(new.part, Part::Instead(_));
-    let row = insert(tx, new, (now, is_plain)).await?;
+    let row = insert(tx, new, now, is_plain).await?;
     row.filter(|row| row.attempts > 0).map(Row::decode).transpose()
 }
 
-async fn insert(tx: &mut Tx, new: &NewChunk<'_>, (now, takes): (Timestamp, bool)) -> Result<Option<Row>, StoreError> {
+async fn insert(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp, takes: bool) -> Result<Option<Row>, StoreError> {
     let place = &new.destination.conversation;
     let channel = place.channel.as_str();
     let choices = serde_json::to_string(new.choices).map_err(|error| StoreError::Database(error.to_string()))?;

@@ -113,7 +113,8 @@ pub async fn drop_of_user(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
 /// The words changed, by whoever said them, or are gone; false if they are not kept.
 pub async fn change(
     tx: &mut Tx,
-    (conversation, external_id): (&Conversation, &str),
+    conversation: &Conversation,
+    external_id: &str,
     change: Option<(&str, &str)>,
 ) -> Result<bool, StoreError> {
     let channel = conversation.channel.as_str();

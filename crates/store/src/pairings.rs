@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::error::StoreError;
 use crate::{Tx, millis};
-use hob_core::domain::inbound::Conversation;
+use hob_core::domain::inbound::{Conversation, Sender};
 use hob_core::policy::pairing::{CODE_LIFE, GUESSES_WITHIN};
 
 /// A stranger who waits to be let in.
@@ -63,7 +63,8 @@ pub async fn known(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<(b
 /// Keeps what somebody was given.
 pub async fn add(
     tx: &mut Tx,
-    (place, sender, name): (&Conversation, &str, &str),
+    place: &Conversation,
+    sender: &Sender,
     code: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -74,8 +75,8 @@ pub async fn add(
         code,
         channel,
         place.account,
-        sender,
-        name,
+        sender.external_id,
+        sender.name,
         place.chat,
         place.thread,
         until

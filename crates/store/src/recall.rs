@@ -96,7 +96,8 @@ pub async fn standing(
     tx: &mut Tx,
     scopes: &str,
     Moment { turn, stretch }: Moment,
-    (salient, recent): (i64, i64),
+    salient: i64,
+    recent: i64,
 ) -> Result<Standing, StoreError> {
     let session = stretch.map(|of| of.session);
     let (from, through) = stretch.map(|of| (of.from, of.through)).unzip();
@@ -345,12 +346,7 @@ fn meanings(rows: &str, bytes: Option<Vec<u8>>) -> Result<Vec<MeaningRow>, Store
 }
 
 /// The newest that was said in a scope from `from` until before `until`.
-pub async fn said_between(
-    tx: &mut Tx,
-    scope: &str,
-    (from, until): (i64, i64),
-    limit: i64,
-) -> Result<Vec<i64>, StoreError> {
+pub async fn said_between(tx: &mut Tx, scope: &str, from: i64, until: i64, limit: i64) -> Result<Vec<i64>, StoreError> {
     let ids = sqlx::query_scalar!(
         r#"SELECT id AS "id!: i64" FROM memories
            WHERE scope = $1 AND at >= $2 AND at < $3 ORDER BY at DESC, id DESC LIMIT $4"#,

@@ -166,11 +166,11 @@ pub async fn end(tx: &mut Tx, call: i64, end: &End, at: Timestamp) -> Result<(),
         ..Spent::default()
     };
     let payer = spend::Payer { user, persona: ended.persona.as_deref() };
-    spend::add(tx, (at, payer), &ended.model, &spent).await
+    spend::add(tx, at, payer, &ended.model, &spent).await
 }
 
 /// A message is taken in, and its words are on record there.
-pub async fn settle(tx: &mut Tx, (conversation, external_id): (&Conversation, &str)) -> Result<(), StoreError> {
+pub async fn settle(tx: &mut Tx, conversation: &Conversation, external_id: &str) -> Result<(), StoreError> {
     let Conversation { channel, account, chat, .. } = conversation;
     let channel = channel.as_str();
     sqlx::query!(

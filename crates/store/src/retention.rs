@@ -27,11 +27,7 @@ pub async fn last(tx: &mut Tx) -> Result<Option<MemoryId>, StoreError> {
 }
 
 /// What nobody has pinned, from before `before`, in the rows after one and through another.
-pub async fn slice(
-    tx: &mut Tx,
-    (after, through): (MemoryId, MemoryId),
-    before: i64,
-) -> Result<Vec<Candidate>, StoreError> {
+pub async fn slice(tx: &mut Tx, after: MemoryId, through: MemoryId, before: i64) -> Result<Vec<Candidate>, StoreError> {
     let rows = sqlx::query_as!(
         Candidate,
         r#"SELECT id AS "id!: MemoryId", importance, uses, at, used_at FROM memories

@@ -249,7 +249,7 @@ pub async fn advance(
     reached: Reached<'_>,
 ) -> Result<Option<Advanced>, StoreError> {
     if reached.state == RUNNING {
-        return stay(tx, run, owner, (reached.hash, reached.edition)).await;
+        return stay(tx, run, owner, reached.hash, reached.edition).await;
     }
     let (keeps, until) = match reached.waits {
         Waits::AsBefore => (true, None),
@@ -285,7 +285,8 @@ async fn stay(
     tx: &mut Tx,
     run: RunId,
     owner: &str,
-    (hash, edition): (Option<&str>, Option<&str>),
+    hash: Option<&str>,
+    edition: Option<&str>,
 ) -> Result<Option<Advanced>, StoreError> {
     let stayed = sqlx::query!(
         r#"UPDATE runs SET state_hash = $1, edition = $4, waits_until = NULL

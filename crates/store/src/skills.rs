@@ -94,7 +94,7 @@ pub async fn calls(tx: &mut Tx, run: RunId) -> Result<Vec<CallRow>, StoreError> 
 }
 
 /// Notes that a run did this. Noted twice, it counts once.
-pub async fn note(tx: &mut Tx, run: RunId, (user, print): (UserId, &str), now: Timestamp) -> Result<(), StoreError> {
+pub async fn note(tx: &mut Tx, run: RunId, user: UserId, print: &str, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
         "INSERT INTO procedures (run_id, user_id, fingerprint, ended_at) VALUES ($1, $2, $3, $4)
@@ -110,12 +110,7 @@ pub async fn note(tx: &mut Tx, run: RunId, (user, print): (UserId, &str), now: T
 }
 
 /// The runs of this person that did this since then, the newest first.
-pub async fn alike(
-    tx: &mut Tx,
-    (user, print): (UserId, &str),
-    since: i64,
-    limit: i64,
-) -> Result<Vec<RunId>, StoreError> {
+pub async fn alike(tx: &mut Tx, user: UserId, print: &str, since: i64, limit: i64) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT run_id AS "run!: RunId" FROM procedures
            WHERE user_id = $1 AND fingerprint = $2 AND ended_at >= $3 ORDER BY ended_at DESC, run_id DESC LIMIT $4"#,
@@ -130,7 +125,7 @@ pub async fn alike(
 }
 
 /// Offers it to this person; false if that was done before.
-pub async fn offer(tx: &mut Tx, (user, print): (UserId, &str), now: Timestamp) -> Result<bool, StoreError> {
+pub async fn offer(tx: &mut Tx, user: UserId, print: &str, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
     let done = sqlx::query!(
         "INSERT INTO procedure_offers (user_id, fingerprint, offered_at) VALUES ($1, $2, $3)

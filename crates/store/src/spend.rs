@@ -45,7 +45,7 @@ pub struct Payer<'a> {
 }
 
 /// Adds to the sums of the quarter that `at` is in.
-pub async fn add(tx: &mut Tx, (at, payer): (i64, Payer<'_>), model: &str, spent: &Spent) -> Result<(), StoreError> {
+pub async fn add(tx: &mut Tx, at: i64, payer: Payer<'_>, model: &str, spent: &Spent) -> Result<(), StoreError> {
     let quarter = quarter(at);
     let (user, persona) = (payer.user, payer.persona.unwrap_or_default());
     sqlx::query!(

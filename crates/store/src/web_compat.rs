@@ -19,7 +19,7 @@ pub struct Begun {
 }
 
 /// The newest conversations whose keys lie between these two.
-pub async fn begun(tx: &mut Tx, (from, to): (&str, &str)) -> Result<Vec<Begun>, StoreError> {
+pub async fn begun(tx: &mut Tx, from: &str, to: &str) -> Result<Vec<Begun>, StoreError> {
     let all = sqlx::query_as!(
         Begun,
         r#"SELECT id AS "session!: SessionId", key FROM sessions WHERE key >= $1 AND key < $2 ORDER BY id DESC LIMIT $3"#,
@@ -126,7 +126,7 @@ pub struct Spoken {
 }
 
 /// What was said in a conversation for a run, and for the agents that work for it, from a moment on, in order.
-pub async fn spoken(tx: &mut Tx, session: SessionId, (run, from): (RunId, i64)) -> Result<Vec<Spoken>, StoreError> {
+pub async fn spoken(tx: &mut Tx, session: SessionId, run: RunId, from: i64) -> Result<Vec<Spoken>, StoreError> {
     let all = sqlx::query_as!(
         Spoken,
         r#"SELECT o.id AS "id!: OutboxId", o.key AS "key!", o.run_id AS "run: RunId", o.text AS "text!",

@@ -17,7 +17,7 @@ pub struct Held {
 }
 
 /// Makes a login that works once.
-pub async fn add_login(tx: &mut Tx, (hash, role): (&str, &str), expires_at: Timestamp) -> Result<(), StoreError> {
+pub async fn add_login(tx: &mut Tx, hash: &str, role: &str, expires_at: Timestamp) -> Result<(), StoreError> {
     let expires_at = millis(expires_at);
     sqlx::query!("INSERT INTO web_logins (hash, role, expires_at) VALUES ($1, $2, $3)", hash, role, expires_at)
         .execute(&mut *tx)
@@ -105,7 +105,7 @@ pub async fn visit_holds(tx: &mut Tx, id: i64, now: Timestamp) -> Result<bool, S
 }
 
 /// It came again: it holds until then.
-pub async fn prolong_visit(tx: &mut Tx, id: i64, (now, until): (Timestamp, Timestamp)) -> Result<(), StoreError> {
+pub async fn prolong_visit(tx: &mut Tx, id: i64, now: Timestamp, until: Timestamp) -> Result<(), StoreError> {
     let (now, until) = (millis(now), millis(until));
     sqlx::query!("UPDATE web_visits SET seen_at = $1, expires_at = $2 WHERE id = $3", now, until, id)
         .execute(&mut *tx)
@@ -141,12 +141,7 @@ pub struct Token {
 }
 
 /// Makes a program's key; false: there is one of that name.
-pub async fn add_token(
-    tx: &mut Tx,
-    (name, role): (&str, &str),
-    hash: &str,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
+pub async fn add_token(tx: &mut Tx, name: &str, role: &str, hash: &str, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
     let made = sqlx::query!(
         "INSERT INTO web_tokens (name, hash, role, made_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING",

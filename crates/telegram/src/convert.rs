@@ -24,9 +24,9 @@ pub(super) struct Me {
 /// The update as an `Inbound`; `None` if it is not for Hob. `now` stands in where Telegram tells no time.
 pub(super) fn convert(update: &Update, me: &Me, now: Timestamp) -> Option<Inbound> {
     match &update.kind {
-        UpdateKind::Message(message) => inbound_of(message, me, (false, now)),
+        UpdateKind::Message(message) => inbound_of(message, me, false, now),
         // Telegram reports as edited what moves, too: a place that is shared for a while, a poll's votes.
-        UpdateKind::EditedMessage(message) if has_words(message) => inbound_of(message, me, (true, now)),
+        UpdateKind::EditedMessage(message) if has_words(message) => inbound_of(message, me, true, now),
         UpdateKind::CallbackQuery(query) => pressed(query, me, now),
         _ => None,
     }
@@ -40,7 +40,7 @@ pub(super) fn moved(update: &Update) -> Option<(ChatId, ChatId)> {
     to.or_else(|| message.migrate_from_chat_id().map(|from| (*from, here)))
 }
 
-fn inbound_of(message: &Message, me: &Me, (edited, now): (bool, Timestamp)) -> Option<Inbound> {
+fn inbound_of(message: &Message, me: &Me, edited: bool, now: Timestamp) -> Option<Inbound> {
     let Heard { text, audience } = heard(message, me)?;
     let date = message.edit_date().filter(|_| edited).unwrap_or(&message.date);
     Some(Inbound {

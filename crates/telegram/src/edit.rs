@@ -7,6 +7,7 @@ use teloxide::payloads::{DeleteMessage, EditMessageText};
 use teloxide::types::{InlineKeyboardMarkup, MessageId};
 use tracing::info;
 
+use crate::Telegram;
 use crate::call::{CallError, call};
 use crate::send::{NO_PREVIEW, address, outcome, repeatable};
 use crate::words::Words;
@@ -62,14 +63,11 @@ pub(super) async fn edit(bot: &Bot, change: Edit<'_>, deadline: Duration) -> Res
 }
 
 /// Takes a message back; one that is gone already is no error.
-pub(super) async fn retract(
-    bot: &Bot,
-    (place, external_id): (&Destination, &str),
-    deadline: Duration,
-) -> Result<(), DeliveryError> {
+pub(super) async fn retract(telegram: &Telegram, place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
     let (chat, _) = address(place)?;
     let Ok(message) = external_id.parse() else { return Ok(()) };
-    match call(bot, &DeleteMessage::new(chat, MessageId(message)), deadline).await {
+    let delete = DeleteMessage::new(chat, MessageId(message));
+    match call(&telegram.sender, &delete, telegram.settings.pace.send_deadline).await {
         Ok(_) => Ok(()),
         Err(error) if refusal(&error) == Refusal::Gone => Ok(()),
         Err(error) => Err(repeatable(outcome(&error))),

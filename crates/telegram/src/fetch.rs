@@ -27,7 +27,8 @@ struct Found {
 pub(super) async fn fetch(
     bot: &Bot,
     attachment: &Attachment,
-    (bytes_max, pace): (u64, Pace),
+    bytes_max: u64,
+    pace: Pace,
 ) -> Result<Vec<u8>, FetchError> {
     let most = bytes_max.min(BYTES_MAX);
     if attachment.bytes.is_some_and(|bytes| bytes > most) {
@@ -35,7 +36,7 @@ pub(super) async fn fetch(
     }
     let mut tried = 1;
     loop {
-        let error = match attempt(bot, attachment, (most, pace.send_deadline)).await {
+        let error = match attempt(bot, attachment, most, pace.send_deadline).await {
             Ok(fetched) => return fetched,
             Err(error) => error,
         };
@@ -60,7 +61,8 @@ fn too_big() -> FetchError {
 async fn attempt(
     bot: &Bot,
     attachment: &Attachment,
-    (most, deadline): (u64, Duration),
+    most: u64,
+    deadline: Duration,
 ) -> Result<Result<Vec<u8>, FetchError>, CallError> {
     let answer = call(bot, &GetFile::new(FileId(attachment.handle.clone())), deadline).await?;
     let path = match answer.result::<Found>() {

@@ -36,7 +36,7 @@ use tracing::info;
 use crate::link::{Link, identify};
 use crate::poll::Poller;
 use crate::settings::Settings;
-use crate::signs::Mute;
+use crate::signs::ReactionlessChats;
 use crate::webhook::{Calls, Watch};
 use hob_core::domain::channel::{Adapter, Channel, FetchError, Intake, IntakeError, Sign, Unusable, UpdateSink};
 use hob_core::domain::clock::Clock;
@@ -59,7 +59,7 @@ pub struct Telegram {
     /// The client of all requests but the polls.
     sender: Bot,
     health: Monitor,
-    mute: Mute,
+    reactionless: ReactionlessChats,
     calls: Calls,
     tracker: TaskTracker,
     /// Ends what the adapter spawned.
@@ -80,7 +80,7 @@ impl Telegram {
             rng,
             sender,
             health: Monitor::default(),
-            mute: Mute::default(),
+            reactionless: ReactionlessChats::default(),
             calls: Calls::default(),
             tracker: TaskTracker::new(),
             life: CancellationToken::new(),
@@ -119,17 +119,17 @@ impl Channel for Telegram {
 
     #[tracing::instrument(name = "telegram.retract", skip_all, fields(channel = "telegram"))]
     async fn retract(&self, place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
-        edit::retract(&self.sender, (place, external_id), self.settings.pace.send_deadline).await
+        edit::retract(self, place, external_id).await
     }
 
     #[tracing::instrument(name = "telegram.sign", skip_all, fields(channel = "telegram"))]
     async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
-        signs::sign((&self.sender, &self.mute), (place, sign), self.settings.pace.send_deadline).await
+        signs::sign(self, place, sign).await
     }
 
     #[tracing::instrument(name = "telegram.fetch", skip_all, fields(channel = "telegram"))]
     async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
-        fetch::fetch(&self.sender, attachment, (bytes_max, self.settings.pace)).await
+        fetch::fetch(&self.sender, attachment, bytes_max, self.settings.pace).await
     }
 
     fn health(&self) -> ChannelHealth {

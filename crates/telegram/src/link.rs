@@ -113,6 +113,6 @@ impl<'a> Link<'a> {
             Trouble::Call(CallError::Api { status: 401 | 404, .. }) => return pace.retry_refused,
             _ => {}
         }
-        self.waits.next((pace.retry_min, pace.retry_max), self.telegram.rng.as_ref())
+        self.waits.next(pace.retry_min, pace.retry_max, self.telegram.rng.as_ref())
     }
 }

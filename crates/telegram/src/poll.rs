@@ -21,7 +21,7 @@ use crate::album::{Album, Numbered, Unit, units};
 use crate::call::{Answer, CallError, call, client};
 use crate::link::{ALLOWED, Link, Trouble, identify};
 use crate::receiver::UpdateReceiver;
-use crate::slow::{Handed, Slow, TAKE_MAX, chat_of, is_slow};
+use crate::slow::{Slow, TAKE_MAX, chat_of, is_slow};
 
 /// How many updates one poll brings: Telegram's own maximum.
 const BATCH_MAX: u8 = 100;
@@ -145,14 +145,13 @@ impl<'a> Poller<'a> {
                 Some(done) = self.slow.next() => done,
                 () = tokio::time::sleep_until(end) => break,
             };
-            self.handed(done)?;
+            self.handed(done?);
         }
         Ok(())
     }
 
-    /// The intake has it, or could not store it.
-    fn handed(&mut self, (ids, taken): Handed) -> Result<(), Trouble> {
-        taken?;
+    /// The intake has these.
+    fn handed(&mut self, ids: Vec<i32>) {
         for id in ids {
             self.waiting.remove(&id);
             self.taken.insert(id);
@@ -160,7 +159,6 @@ impl<'a> Poller<'a> {
         let passed = || self.taken.last().map(|last| last.saturating_add(1));
         self.offset = self.waiting.first().copied().or_else(passed).or(self.offset);
         self.taken = self.offset.map(|offset| self.taken.split_off(&offset)).unwrap_or_default();
-        Ok(())
     }
 
     /// Hands in what is complete, and what need not wait for files; the offset stays before all else.
@@ -183,7 +181,7 @@ impl<'a> Poller<'a> {
             if let Some(chat) = chat.filter(|_| updates.iter().any(|update| is_slow(update))) {
                 behind.insert(chat);
                 if !self.slow.is_full() {
-                    self.slow.begin(receiver, chat, (ids, updates.into_iter().cloned().collect()));
+                    self.slow.begin(receiver, chat, ids, updates.into_iter().cloned().collect());
                 }
                 continue;
             }
@@ -191,7 +189,7 @@ impl<'a> Poller<'a> {
                 self.link.telegram.health.turned(TAKE_MAX);
                 receiver.take(&updates).await?;
             }
-            self.handed((ids, Ok(())))?;
+            self.handed(ids);
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ pub(super) async fn deliver(bot: &Bot, message: &Outgoing, deadline: Duration) -
             Edited::Gone => {}
         }
     }
-    let mut letter = Letter::new(bot, (&message.destination, words), deadline)?;
+    let mut letter = Letter::new(bot, &message.destination, words, deadline)?;
     letter.payload.reply_markup = keyboard(message).map(ReplyMarkup::InlineKeyboard);
     letter.file = Upload::of(message).await?;
     if message.may_repeat {
@@ -75,7 +75,7 @@ pub(super) async fn draft(bot: &Bot, draft: &Draft, deadline: Duration) -> Resul
     let words = Words::of(&draft.text, draft.markup.as_deref());
     let Some(external_id) = &draft.external_id else {
         // What is moved to another place says why, once it is whole; and what grows is looked for where it was to be.
-        return Letter::new(bot, (&draft.destination, words), deadline)?.send(false).await;
+        return Letter::new(bot, &draft.destination, words, deadline)?.send(false).await;
     };
     match edit(bot, Edit { place: &draft.destination, external_id, words, keyboard: None }, deadline).await? {
         Edited::Done => Ok(Receipt { external_id: Some(external_id.clone()) }),
@@ -101,7 +101,7 @@ enum Relented {
 }
 
 impl<'a> Letter<'a> {
-    fn new(bot: &'a Bot, (place, words): (&Destination, Words), deadline: Duration) -> Result<Self, DeliveryError> {
+    fn new(bot: &'a Bot, place: &Destination, words: Words, deadline: Duration) -> Result<Self, DeliveryError> {
         Ok(Self { bot, deadline, payload: payload(place)?, words, file: None })
     }
 

@@ -2,33 +2,32 @@
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use teloxide::Bot;
 use teloxide::payloads::{SendChatAction, SetMessageReaction};
 use teloxide::types::{ChatAction, ChatId, MessageId, ReactionType};
 use tracing::debug;
 
+use crate::Telegram;
 use crate::call::{CallError, call};
 use crate::send::{address, outcome};
 use hob_core::domain::channel::{Mood, Sign};
 use hob_core::domain::outgoing::{DeliveryError, Destination};
 
 /// How many chats without reactions are remembered.
-const MUTE_MAX: usize = 10_000;
+const CHATS_MAX: usize = 10_000;
 
 /// The chats that allow no reactions, or not Hob's.
 #[derive(Debug, Default)]
-pub(super) struct Mute(Mutex<HashSet<ChatId>>);
+pub(super) struct ReactionlessChats(Mutex<HashSet<ChatId>>);
 
-impl Mute {
+impl ReactionlessChats {
     fn chats(&self) -> MutexGuard<'_, HashSet<ChatId>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(&self, chat: ChatId) {
         let mut chats = self.chats();
-        if chats.len() >= MUTE_MAX {
+        if chats.len() >= CHATS_MAX {
             chats.clear();
         }
         chats.insert(chat);
@@ -48,11 +47,9 @@ fn emoji(mood: Mood) -> Option<&'static str> {
 }
 
 /// Shows a sign. A chat that takes no reactions is left in peace from then on.
-pub(super) async fn sign(
-    (bot, mute): (&Bot, &Mute),
-    (place, sign): (&Destination, Sign),
-    deadline: Duration,
-) -> Result<(), DeliveryError> {
+pub(super) async fn sign(telegram: &Telegram, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
+    let Telegram { sender: bot, reactionless, settings, .. } = telegram;
+    let deadline = settings.pace.send_deadline;
     let (chat, thread) = address(place)?;
     let mood = match sign {
         Sign::Typing => {
@@ -63,7 +60,7 @@ pub(super) async fn sign(
         Sign::Mood(mood) => mood,
     };
     let message = place.reply_to.as_deref().and_then(|id| id.parse().ok());
-    let Some(message) = message.filter(|_| !mute.chats().contains(&chat)) else { return Ok(()) };
+    let Some(message) = message.filter(|_| !reactionless.chats().contains(&chat)) else { return Ok(()) };
     let mut reaction = SetMessageReaction::new(chat, MessageId(message));
     reaction.reaction =
         Some(emoji(mood).map(|emoji| ReactionType::Emoji { emoji: emoji.to_owned() }).into_iter().collect());
@@ -72,7 +69,7 @@ pub(super) async fn sign(
         return Err(outcome(&error));
     }
     debug!(channel = "telegram", %error, "no reactions in this chat: {error}");
-    mute.add(chat);
+    reactionless.add(chat);
     // What an earlier sign said may be allowed, and is no longer so.
     reaction.reaction = Some(Vec::new());
     if let Err(error) = call(bot, &reaction, deadline).await {

@@ -17,13 +17,11 @@ const SLOW_MAX: usize = 4;
 /// How long the intake may take over one message, whatever has to be fetched with it.
 pub(super) const TAKE_MAX: Duration = Duration::from_secs(600);
 
-/// The updates that became one message, and whether the intake has it.
-pub(super) type Handed = (Vec<i32>, Result<(), IntakeError>);
-
 /// What is being taken in beside the poll. Dropped, it is cut off; nothing of it was acknowledged.
 #[derive(Default)]
 pub(super) struct Slow {
-    tasks: JoinSet<Handed>,
+    /// Each ends with the updates that became one message, and whether the intake has it.
+    tasks: JoinSet<(Vec<i32>, Result<(), IntakeError>)>,
     /// Its updates, with their chats.
     ids: BTreeMap<i32, i64>,
 }
@@ -48,7 +46,7 @@ impl Slow {
     }
 
     /// Hands in what became one message of a chat.
-    pub(super) fn begin(&mut self, receiver: &UpdateReceiver, chat: i64, (ids, updates): (Vec<i32>, Vec<Update>)) {
+    pub(super) fn begin(&mut self, receiver: &UpdateReceiver, chat: i64, ids: Vec<i32>, updates: Vec<Update>) {
         self.ids.extend(ids.iter().map(|id| (*id, chat)));
         let (receiver, tracker) = (receiver.clone(), receiver.telegram.tracker.clone());
         let take = async move {
@@ -59,15 +57,15 @@ impl Slow {
         self.tasks.spawn(tracker.track_future(take.in_current_span()));
     }
 
-    /// Waits for the next that is done; none: nothing is under way.
-    pub(super) async fn next(&mut self) -> Option<Handed> {
+    /// Waits for the next that is done, and names its updates; none: nothing is under way.
+    pub(super) async fn next(&mut self) -> Option<Result<Vec<i32>, IntakeError>> {
         let (ids, taken) = match self.tasks.join_next().await? {
             Ok(handed) => handed,
             // As if it had been taken in by whoever asks.
             Err(ended) => std::panic::resume_unwind(ended.into_panic()),
         };
         self.ids.retain(|id, _| !ids.contains(id));
-        Some((ids, taken))
+        Some(taken.map(|()| ids))
     }
 }
 

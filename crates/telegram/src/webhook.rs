@@ -68,7 +68,7 @@ struct Info {
 
 impl Info {
     /// Why Telegram does not get through, as of a call that failed since the last look.
-    fn trouble(&self, (now, every): (Timestamp, Duration)) -> Option<String> {
+    fn trouble(&self, now: Timestamp, every: Duration) -> Option<String> {
         let failed = Timestamp::from_second(self.last_error_date?).ok()?;
         let recent = now.duration_since(failed) <= SignedDuration::try_from(every * 2).unwrap_or(SignedDuration::MAX);
         let why = || self.last_error_message.clone().unwrap_or_else(|| "it does not say why".to_owned());
@@ -138,7 +138,7 @@ impl<'a> Watch<'a> {
             warn!(channel = "telegram", "somebody else has changed where Telegram calls; it is set again");
             self.register().await?;
         }
-        match info.trouble((telegram.clock.now(), pace.webhook_check)) {
+        match info.trouble(telegram.clock.now(), pace.webhook_check) {
             Some(why) => Err(Trouble::Unreached(why)),
             None => {
                 self.link.telegram.heard();
@@ -157,7 +157,7 @@ mod tests {
         let info =
             |date| Info { url: String::new(), last_error_date: date, last_error_message: Some("502".to_owned()) };
         let now = Timestamp::from_second(1_000).unwrap();
-        let trouble = |date| info(date).trouble((now, Duration::from_secs(60)));
+        let trouble = |date| info(date).trouble(now, Duration::from_secs(60));
         assert_eq!(trouble(None), None);
         assert_eq!(trouble(Some(990)).as_deref(), Some("502"));
         assert_eq!(trouble(Some(879)), None, "that was before the last look");

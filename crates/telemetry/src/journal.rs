@@ -11,11 +11,11 @@ use tracing_subscriber::registry::LookupSpan;
 /// Whether standard error goes to the journal; `told`: what systemd says in `$JOURNAL_STREAM`.
 #[must_use]
 pub fn is_read(told: Option<&str>) -> bool {
-    fstat(std::io::stderr()).is_ok_and(|stream| names(told, (stream.st_dev, stream.st_ino)))
+    fstat(std::io::stderr()).is_ok_and(|stream| names(told, stream.st_dev, stream.st_ino))
 }
 
 /// Is this the stream that is named? A shell may have sent it elsewhere since.
-fn names(told: Option<&str>, (device, inode): (u64, u64)) -> bool {
+fn names(told: Option<&str>, device: u64, inode: u64) -> bool {
     let told = told.and_then(|told| told.split_once(':'));
     told.is_some_and(|(of, at)| of.parse() == Ok(device) && at.parse() == Ok(inode))
 }
@@ -59,7 +59,7 @@ mod tests {
         for (told, expected) in
             [(Some("8:4711"), true), (Some("8:12"), false), (Some("9:4711"), false), (Some("x"), false), (None, false)]
         {
-            assert_eq!(names(told, (8, 4711)), expected, "{told:?}");
+            assert_eq!(names(told, 8, 4711), expected, "{told:?}");
         }
         assert!(!is_read(None));
     }

@@ -43,7 +43,7 @@ impl Page {
 
     /// A family of counters; each counts so many units as one.
     #[expect(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose their last digit")]
-    pub fn counters(&mut self, (name, help): (&str, &str), family: &Family<Counter>, unit: f64) {
+    pub fn counters(&mut self, name: &str, help: &str, family: &Family<Counter>, unit: f64) {
         self.head(name, help, "counter");
         for (values, counter) in family.all() {
             self.sample(name, &named(family.labels(), &values), counter.get() as f64 / unit);
@@ -119,7 +119,7 @@ mod tests {
         page.gauge("hob_ready", "Whether it is.", 1.0);
         let counters: Family<Counter> = Family::new(&["model", "kind"], Counter::default);
         counters.of(&["a/\"b\"\n", "in"]).add(2_500_000_000);
-        page.counters(("hob_cost_usd_total", "Dollars."), &counters, 1e9);
+        page.counters("hob_cost_usd_total", "Dollars.", &counters, 1e9);
         let histograms: Family<Histogram> = Family::new(&["stage"], || Histogram::new(&[0.5, 60.0]));
         histograms.of(&["sent"]).observe(Duration::from_millis(1_500));
         page.histograms("hob_stage_seconds", "How long.", &histograms);

@@ -60,7 +60,7 @@ impl Tail {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, (level, target): (Level, &str), text: String) {
+    fn add(&self, level: Level, target: &str, text: String) {
         let at = SystemClock.now();
         let mut kept = self.kept();
         kept.last += 1;
@@ -139,7 +139,7 @@ impl Write for OneLine<'_> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = hidden(String::from_utf8_lossy(line).trim_end());
         let end = text.floor_char_boundary(LINE_BYTES_MAX.min(text.len()));
-        self.tail.add((self.level, &self.target), text.get(..end).unwrap_or_default().to_owned());
+        self.tail.add(self.level, &self.target, text.get(..end).unwrap_or_default().to_owned());
         Ok(line.len())
     }
 
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(tail.since(0, Level::INFO, 10), (Vec::new(), 0));
         for number in 1..=LINES_MAX + 5 {
             let level = if number % 100 == 0 { Level::WARN } else { Level::INFO };
-            tail.add((level, "hob"), format!("line {number}"));
+            tail.add(level, "hob", format!("line {number}"));
         }
         let texts = |(lines, last): (Vec<Line>, u64)| {
             assert_eq!(last, 1_005);

@@ -78,7 +78,7 @@ impl Tool for ReadResult {
             Err(error) => return Outcome::of_store(&error, format!("The result could not be looked up: {error}.")),
         };
         let outcome = match self.results.read(&id).await {
-            Ok(text) => piece(&text, (arguments.from, arguments.to), self.chars_max.saturating_sub(HEADER_CHARS)),
+            Ok(text) => piece(&text, arguments.from, arguments.to, self.chars_max.saturating_sub(HEADER_CHARS)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Outcome::Error(unknown(&id)),
             Err(error) => Outcome::Error(format!("The result {id} could not be read: {error}.")),
         };
@@ -96,7 +96,7 @@ fn excerpt(text: &str) -> &str {
 }
 
 /// The characters from `from` up to `to`, at most so many.
-fn piece(text: &str, (from, to): (u64, Option<u64>), chars_max: usize) -> Outcome {
+fn piece(text: &str, from: u64, to: Option<u64>, chars_max: usize) -> Outcome {
     let total = text.chars().count();
     let from = usize::try_from(from).unwrap_or(usize::MAX);
     if from >= total {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn c9_pieces_are_bounded_and_never_beside_the_text() {
-        let text = |from: u64, to: Option<u64>| match piece("äbcdefghij", (from, to), 4) {
+        let text = |from: u64, to: Option<u64>| match piece("äbcdefghij", from, to, 4) {
             Outcome::Text(text) | Outcome::Error(text) => text,
             other => panic!("{other:?}"),
         };

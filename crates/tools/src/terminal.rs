@@ -161,12 +161,7 @@ impl Terminal {
         Ok(resolved)
     }
 
-    fn errand(
-        &self,
-        command: &str,
-        fields: &Fields,
-        (confined, place): (&Confined, DraftUse),
-    ) -> Result<Errand, String> {
+    fn errand(&self, command: &str, fields: &Fields, confined: &Confined, place: DraftUse) -> Result<Errand, String> {
         let Settings { workspace, shell, .. } = &self.settings;
         let home = workspace.root.display().to_string();
         let (dir, said) = match (self.dir(fields.dir.as_deref()), &fields.dir) {
@@ -209,14 +204,20 @@ impl Terminal {
             Begun::Over { text, is_error: true } => return Err(text),
             Begun::Over { text, is_error: false } => return Ok(Outcome::Text(text)),
         };
-        let outcome = self.finish(command, fields, (&bench.confined, invocation.draft)).await;
+        let outcome = self.finish(command, fields, &bench.confined, invocation.draft).await;
         // What it changed counts whatever came of it.
         let Some(said) = bench.end().await else { return outcome };
         outcome.map(|outcome| outcome.with(&said)).map_err(|why| format!("{why}\n{said}"))
     }
 
-    async fn finish(&self, command: &str, fields: &Fields, place: (&Confined, DraftUse)) -> Result<Outcome, String> {
-        let errand = self.errand(command, fields, place)?;
+    async fn finish(
+        &self,
+        command: &str,
+        fields: &Fields,
+        confined: &Confined,
+        place: DraftUse,
+    ) -> Result<Outcome, String> {
+        let errand = self.errand(command, fields, confined, place)?;
         let asked = fields.timeout_secs.map(Duration::from_secs).unwrap_or(self.settings.timeout);
         let limit = asked.clamp(Duration::from_secs(1), Duration::from_secs(TIMEOUT_SECS_MAX));
         let spool = gather(&self.settings.data_dir).map_err(cannot_run)?;
@@ -248,7 +249,7 @@ impl Terminal {
         let looks = shell::assess(command) == Verdict::Looks;
         let aside = if looks { desk.aside(invocation).await? } else { None };
         let confined = aside.as_ref().map_or(&desk.confined, |aside| &aside.confined);
-        let errand = self.errand(command, fields, (confined, DraftUse::AtOnce))?;
+        let errand = self.errand(command, fields, confined, DraftUse::AtOnce)?;
         let id = format!("{}/{}", invocation.run, invocation.call);
         let order = Order {
             id: id.clone(),

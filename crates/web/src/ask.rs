@@ -57,7 +57,7 @@ pub enum AskError {
 /// # Errors
 /// When there is none, or it does not answer.
 pub fn ask(data_dir: &Path, path: &str, within: Duration) -> Result<Answer, AskError> {
-    exchanged(data_dir, ("GET", path), "", within)
+    exchanged(data_dir, "GET", path, "", within)
 }
 
 /// The same, for what changes something.
@@ -65,7 +65,7 @@ pub fn ask(data_dir: &Path, path: &str, within: Duration) -> Result<Answer, AskE
 /// # Errors
 /// When there is none, or it does not answer.
 pub fn tell(data_dir: &Path, path: &str, within: Duration) -> Result<Answer, AskError> {
-    exchanged(data_dir, ("POST", path), "", within)
+    exchanged(data_dir, "POST", path, "", within)
 }
 
 /// The same, with JSON.
@@ -73,7 +73,7 @@ pub fn tell(data_dir: &Path, path: &str, within: Duration) -> Result<Answer, Ask
 /// # Errors
 /// When there is none, or it does not answer.
 pub fn post(data_dir: &Path, path: &str, body: &str, within: Duration) -> Result<Answer, AskError> {
-    exchanged(data_dir, ("POST", path), body, within)
+    exchanged(data_dir, "POST", path, body, within)
 }
 
 /// Asks for what has no end: its lines come as they are told. How long that may take is the reader's business.
@@ -120,7 +120,7 @@ fn connected(data_dir: &Path) -> Result<UnixStream, AskError> {
     })
 }
 
-fn exchanged(data_dir: &Path, (method, path): (&str, &str), body: &str, within: Duration) -> Result<Answer, AskError> {
+fn exchanged(data_dir: &Path, method: &str, path: &str, body: &str, within: Duration) -> Result<Answer, AskError> {
     let mut stream = connected(data_dir)?;
     let mut answer = Vec::new();
     let mut exchange = || {

@@ -146,15 +146,15 @@ pub(super) struct Degraded {
 
 /// What the database tells, at one look.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Glance {
+pub(super) struct DatabaseStats {
     outbox: outbox::look::Open,
     queue: runs::look::Queue,
     pub(super) runs: Vec<runs::look::StateCount>,
     pub(super) pages: Pages,
 }
 
-async fn look_around(tx: &mut Tx) -> Result<Glance, StoreError> {
-    Ok(Glance {
+async fn look_around(tx: &mut Tx) -> Result<DatabaseStats, StoreError> {
+    Ok(DatabaseStats {
         outbox: outbox::look::open(tx).await?,
         queue: runs::look::queue(tx).await?,
         runs: runs::look::count_open(tx).await?,
@@ -175,9 +175,9 @@ struct Seen {
 }
 
 /// Looks at every part; none of what the database tells: it does not answer.
-pub(super) async fn look(router: &Router) -> (Report, Option<Glance>) {
-    let glance = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(look_around)).await {
-        Ok(Ok(glance)) => Some(glance),
+pub(super) async fn look(router: &Router) -> (Report, Option<DatabaseStats>) {
+    let stats = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(look_around)).await {
+        Ok(Ok(stats)) => Some(stats),
         Ok(Err(error)) => {
             tracing::warn!(%error, "health: the database does not answer");
             None
@@ -187,7 +187,7 @@ pub(super) async fn look(router: &Router) -> (Report, Option<Glance>) {
             None
         }
     };
-    let house = Arc::clone(&router.terms().house);
+    let house = Arc::clone(&router.config().house);
     let seen = Seen {
         channels: router.delivery.health(),
         models: models(&house.models),
@@ -198,7 +198,7 @@ pub(super) async fn look(router: &Router) -> (Report, Option<Glance>) {
         started: house.started,
         now: router.clock.now(),
     };
-    (report(&seen, glance.as_ref()), glance)
+    (report(&seen, stats.as_ref()), stats)
 }
 
 pub(super) fn models(catalog: &Catalog) -> Vec<ModelReport> {
@@ -230,22 +230,22 @@ fn embeddings(standing: &Standing) -> Embeddings {
     Embeddings { state, backlog }
 }
 
-fn report(seen: &Seen, glance: Option<&Glance>) -> Report {
+fn report(seen: &Seen, stats: Option<&DatabaseStats>) -> Report {
     let Seen { channels, models, embeddings, footprint, waiting, troubles, started, now } = seen;
     let hears = channels.iter().all(|(_, _, health)| health.liveness == Liveness::Connected && health.stuck.is_none());
     let since = |then: Timestamp| now.duration_since(then).as_secs().max(0);
     Report {
         live: true,
-        ready: glance.is_some() && hears,
+        ready: stats.is_some() && hears,
         version: env!("CARGO_PKG_VERSION"),
         uptime_secs: since(*started),
         channels: channels.iter().map(channel).collect(),
-        outbox: glance.map(|glance| Waiting::of(glance.outbox.count, glance.outbox.oldest, *now)),
-        queue: glance.map(|glance| Waiting::of(glance.queue.count, glance.queue.oldest, *now)),
+        outbox: stats.map(|stats| Waiting::of(stats.outbox.count, stats.outbox.oldest, *now)),
+        queue: stats.map(|stats| Waiting::of(stats.queue.count, stats.queue.oldest, *now)),
         models: models.clone(),
         embeddings: *embeddings,
         database: Database {
-            answers: glance.is_some(),
+            answers: stats.is_some(),
             file_bytes: footprint.file_bytes,
             wal_bytes: footprint.wal_bytes,
             waiting: *waiting,
@@ -319,8 +319,8 @@ mod tests {
         }
     }
 
-    fn glance() -> Glance {
-        Glance {
+    fn stats() -> DatabaseStats {
+        DatabaseStats {
             outbox: outbox::look::Open { count: 2, oldest: Some(40_500) },
             queue: runs::look::Queue { count: 1, oldest: Some(90_000) },
             runs: Vec::new(),
@@ -335,7 +335,7 @@ mod tests {
             (ChannelKind::Telegram, "default".to_owned(), health(Liveness::Connected, Some(97))),
             (ChannelKind::Slack, "wo\"rk".to_owned(), health(down, None)),
         ];
-        let text = serde_json::to_string_pretty(&report(&seen(channels), Some(&glance()))).unwrap();
+        let text = serde_json::to_string_pretty(&report(&seen(channels), Some(&stats()))).unwrap();
         insta::assert_snapshot!(text, @r#"
         {
           "live": true,
@@ -403,15 +403,15 @@ mod tests {
 
     #[test]
     fn n11_it_is_ready_when_all_hear_and_the_database_answers() {
-        let ready = |health, glance: Option<&Glance>| {
-            report(&seen(vec![(ChannelKind::Telegram, "default".to_owned(), health)]), glance).ready
+        let ready = |health, stats: Option<&DatabaseStats>| {
+            report(&seen(vec![(ChannelKind::Telegram, "default".to_owned(), health)]), stats).ready
         };
         let fine = || health(Liveness::Connected, Some(99));
-        assert!(ready(fine(), Some(&glance())), "a resting model or a full disk keeps nobody from being heard");
+        assert!(ready(fine(), Some(&stats())), "a resting model or a full disk keeps nobody from being heard");
         assert!(!ready(fine(), None));
         for liveness in [Liveness::Connecting, Liveness::Deaf, Liveness::Closed { why: String::new() }] {
-            assert!(!ready(health(liveness, Some(99)), Some(&glance())));
+            assert!(!ready(health(liveness, Some(99)), Some(&stats())));
         }
-        assert!(!ready(ChannelHealth { stuck: Some("full".to_owned()), ..fine() }, Some(&glance())));
+        assert!(!ready(ChannelHealth { stuck: Some("full".to_owned()), ..fine() }, Some(&stats())));
     }
 }

@@ -57,7 +57,7 @@ struct Hooks {
 
 /// The routes of these webhooks.
 pub fn routes(router: Arc<Router>, now: Arc<Webhooks>) -> Routes {
-    let decoy = Secret::new(router.terms().house.rng.id());
+    let decoy = Secret::new(router.config().house.rng.id());
     let hooks = Hooks { router, now, decoy, told: PerMinute::new(REFUSED_TOLD_PER_MINUTE) };
     Routes::new().route("/hooks/{name}", post(call)).with_state(Arc::new(hooks))
 }
@@ -82,7 +82,7 @@ async fn call(
         (&webhook.secret, webhook.header.as_str(), webhook.signed)
     });
     let signature = headers.get(header).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let known = judged(signed, secret, (signature, &body), now);
+    let known = judged(signed, secret, signature, &body, now);
     let Some((webhook, mac)) = webhook.zip(known) else {
         // Only whoever runs Hob learns which; a name that is not there is a stranger's words.
         match by_name.contains_key(&name) {

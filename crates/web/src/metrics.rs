@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-use crate::health::{ChannelReport, Glance, Report, Waiting, look};
+use crate::health::{ChannelReport, DatabaseStats, Report, Waiting, look};
 use hob_router::intake::Router;
 use hob_store::writer::Work;
 use hob_telemetry::meters::Meters;
@@ -17,18 +17,18 @@ use hob_telemetry::page::{CONTENT_TYPE, Page};
 use hob_telemetry::{otlp, process};
 
 pub(super) async fn metrics(State(router): State<Arc<Router>>) -> Response {
-    let (report, glance) = look(&router).await;
-    let text = exposition(&report, glance.as_ref(), router.delivery.meters(), router.store.work());
+    let (report, stats) = look(&router).await;
+    let text = exposition(&report, stats.as_ref(), router.delivery.meters(), router.store.work());
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
-fn exposition(report: &Report, glance: Option<&Glance>, meters: &Meters, work: &Work) -> String {
+fn exposition(report: &Report, stats: Option<&DatabaseStats>, meters: &Meters, work: &Work) -> String {
     let mut page = Page::default();
     standing(&mut page, report);
     channels(&mut page, &report.channels);
-    waiting(&mut page, report, glance);
+    waiting(&mut page, report, stats);
     counted(&mut page, meters);
-    database(&mut page, report, glance, work);
+    database(&mut page, report, stats, work);
     this_process(&mut page, report);
     page.into_text()
 }
@@ -74,7 +74,7 @@ fn channels(page: &mut Page, channels: &[ChannelReport]) {
     }
 }
 
-fn waiting(page: &mut Page, report: &Report, glance: Option<&Glance>) {
+fn waiting(page: &mut Page, report: &Report, stats: Option<&DatabaseStats>) {
     let mut pair = |what: Option<Waiting>, names: [(&str, &str); 2]| {
         if let Some(Waiting { open, oldest_age_secs }) = what {
             page.gauge(names[0].0, names[0].1, signed(open));
@@ -96,42 +96,43 @@ fn waiting(page: &mut Page, report: &Report, glance: Option<&Glance>) {
         ],
     );
     page.gauges("hob_runs_open", "Runs that are not over, by state.");
-    for state in glance.iter().flat_map(|glance| &glance.runs) {
+    for state in stats.iter().flat_map(|stats| &stats.runs) {
         page.sample("hob_runs_open", &[("state", &state.state)], signed(state.count));
     }
 }
 
 fn counted(page: &mut Page, meters: &Meters) {
-    page.counters(("hob_messages_total", "What channels handed in, by what became of it."), &meters.messages, 1.0);
-    page.counters(("hob_runs_total", "Runs that came to their end, by how."), &meters.runs, 1.0);
+    page.counters("hob_messages_total", "What channels handed in, by what became of it.", &meters.messages, 1.0);
+    page.counters("hob_runs_total", "Runs that came to their end, by how.", &meters.runs, 1.0);
     page.histograms("hob_stage_seconds", "How long each stage of an answer took.", &meters.stages);
-    page.counters(("hob_model_calls_total", "Calls of models, by what came of them."), &meters.model_calls, 1.0);
+    page.counters("hob_model_calls_total", "Calls of models, by what came of them.", &meters.model_calls, 1.0);
     page.histograms("hob_model_call_seconds", "How long calls of models took.", &meters.model_time);
     page.counters(
-        ("hob_tokens_total", "Tokens; cached and cache_write are a part of input, reasoning of output."),
+        "hob_tokens_total",
+        "Tokens; cached and cache_write are a part of input, reasoning of output.",
         &meters.tokens,
         1.0,
     );
-    page.counters(("hob_cost_usd_total", "US dollars, where the price is known."), &meters.cost, 1e9);
-    page.counters(("hob_tool_calls_total", "Calls of tools, by what came of them."), &meters.tool_calls, 1.0);
+    page.counters("hob_cost_usd_total", "US dollars, where the price is known.", &meters.cost, 1e9);
+    page.counters("hob_tool_calls_total", "Calls of tools, by what came of them.", &meters.tool_calls, 1.0);
     page.histograms("hob_tool_call_seconds", "How long calls of tools took.", &meters.tool_time);
-    page.counters(("hob_deliveries_total", "Attempts to deliver, by what came of them."), &meters.deliveries, 1.0);
+    page.counters("hob_deliveries_total", "Attempts to deliver, by what came of them.", &meters.deliveries, 1.0);
     page.histogram("hob_recall_seconds", "How long it took to recall what bears on a message.", &meters.recall);
-    page.counters(("hob_config_reloads_total", "Reloads of the config, by what came of them."), &meters.reloads, 1.0);
+    page.counters("hob_config_reloads_total", "Reloads of the config, by what came of them.", &meters.reloads, 1.0);
     page.counter("hob_trace_spans_sent_total", "Spans that the collector took.", count(otlp::SENT.get()));
     page.counter("hob_trace_spans_lost_total", "Spans that nobody took.", count(otlp::LOST.get()));
 }
 
-fn database(page: &mut Page, report: &Report, glance: Option<&Glance>, work: &Work) {
+fn database(page: &mut Page, report: &Report, stats: Option<&DatabaseStats>, work: &Work) {
     let database = report.database;
     page.counter("hob_store_statements_total", "Statements that were tried.", count(work.statements.get()));
     page.histogram("hob_store_commit_seconds", "How long transactions took, until they were durable.", &work.commits);
     page.gauge("hob_store_waiting", "Statements that wait for the writer.", count(database.waiting as u64));
     page.gauge("hob_store_file_bytes", "Bytes of the database.", count(database.file_bytes));
     page.gauge("hob_store_wal_bytes", "Bytes of its write-ahead log.", count(database.wal_bytes));
-    if let Some(glance) = glance {
-        page.gauge("hob_store_pages", "Pages of the database.", signed(glance.pages.all));
-        page.gauge("hob_store_free_pages", "Pages of it that hold nothing.", signed(glance.pages.free));
+    if let Some(stats) = stats {
+        page.gauge("hob_store_pages", "Pages of the database.", signed(stats.pages.all));
+        page.gauge("hob_store_free_pages", "Pages of it that hold nothing.", signed(stats.pages.free));
     }
     if let Some(free) = report.disk.free_bytes {
         page.gauge("hob_disk_free_bytes", "Bytes that are free where the data is.", count(free));

@@ -106,15 +106,15 @@ async fn visit(State(served): State<Arc<Served>>, visitor: Visitor, headers: Hea
 
 /// Where the page of a running Hob is.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Whereabouts {
+pub struct PageAddress {
     /// Its address, without a path; none: it is not served.
     pub at: Option<String>,
 }
 
 /// Tells `hob web`, over the socket, where the page is.
 pub fn whereabouts(at: Option<String>) -> Routes {
-    let told = Arc::new(Whereabouts { at });
-    Routes::new().route("/page", get(move || std::future::ready(Json(Whereabouts { at: told.at.clone() }))))
+    let told = Arc::new(PageAddress { at });
+    Routes::new().route("/page", get(move || std::future::ready(Json(PageAddress { at: told.at.clone() }))))
 }
 
 /// The API's own routes, those of OpenAI's API, and what describes both.

@@ -149,7 +149,7 @@ async fn serve_within(bounds: Bounds, listener: TcpListener, routes: Routes, sto
             tracing::debug!(%from, "server.full: a connection was closed");
             continue;
         };
-        let attended = attend(bounds, (stream, seat.held.proven.clone()), routes.clone(), stop.clone());
+        let attended = attend(bounds, stream, seat.held.proven.clone(), routes.clone(), stop.clone());
         tasks::spawn_among(&connections, "a connection", async move {
             if seat.held.lost.clone().run_until_cancelled(attended).await.is_none() {
                 tracing::debug!(%from, "server.full: a connection gave up its seat");
@@ -163,7 +163,7 @@ async fn serve_within(bounds: Bounds, listener: TcpListener, routes: Routes, sto
 }
 
 /// One connection, from its first request to its last.
-async fn attend(bounds: Bounds, (stream, proven): (TcpStream, Proven), routes: Routes, stop: CancellationToken) {
+async fn attend(bounds: Bounds, stream: TcpStream, proven: Proven, routes: Routes, stop: CancellationToken) {
     let Ok(local) = stream.local_addr() else { return };
     let untaken = u32::try_from(bounds.untaken.as_millis()).unwrap_or(u32::MAX);
     if let Err(error) = set_tcp_user_timeout(&stream, untaken) {

@@ -20,7 +20,7 @@ pub enum Signed {
 /// The code by which `header` proves that whoever has `secret` signed `body`, at `now` in Unix seconds; none: it does not. That
 /// takes as long whatever the header says.
 #[must_use]
-pub fn judged(signed: Signed, secret: &Secret, (header, body): (&str, &[u8]), now: i64) -> Option<Vec<u8>> {
+pub fn judged(signed: Signed, secret: &Secret, header: &str, body: &[u8], now: i64) -> Option<Vec<u8>> {
     let (time, hex, fresh) = match signed {
         Signed::Body => (None, header.strip_prefix("sha256="), true),
         Signed::Timestamped { tolerance_secs } => {
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a12_a_signature_over_the_body() {
         let secret = Secret::new("It's a Secret to Everybody".to_owned());
-        let good = |header: &str, body: &[u8]| judged(Signed::Body, &secret, (header, body), 0).is_some();
+        let good = |header: &str, body: &[u8]| judged(Signed::Body, &secret, header, body, 0).is_some();
         assert!(good(GITHUB, BODY));
         assert!(good(&GITHUB.replace('b', "B"), BODY), "hex has no case");
         for header in
@@ -79,8 +79,8 @@ mod tests {
         }
         assert!(!good(GITHUB, b"Hello, World?"));
         let other = Secret::new("another".to_owned());
-        assert_eq!(judged(Signed::Body, &other, (GITHUB, BODY), 0), None);
-        let code = |header: &str| judged(Signed::Body, &secret, (header, BODY), 0).unwrap();
+        assert_eq!(judged(Signed::Body, &other, GITHUB, BODY, 0), None);
+        let code = |header: &str| judged(Signed::Body, &secret, header, BODY, 0).unwrap();
         assert_eq!(code(GITHUB), code(&GITHUB.replace('b', "B")), "the same call");
     }
 
@@ -101,13 +101,13 @@ mod tests {
         let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         let header = format!("t=1000,v1={hex}");
         let good = |header: &str, body: &[u8], now| {
-            judged(Signed::Timestamped { tolerance_secs: 300 }, &secret, (header, body), now).is_some()
+            judged(Signed::Timestamped { tolerance_secs: 300 }, &secret, header, body, now).is_some()
         };
         for (now, fresh) in [(1000, true), (1300, true), (700, true), (1301, false), (699, false), (i64::MAX, false)] {
             assert_eq!(good(&header, b"{}", now), fresh, "{now}");
         }
         let code =
-            |header: &str| judged(Signed::Timestamped { tolerance_secs: 300 }, &secret, (header, b"{}"), 1000).unwrap();
+            |header: &str| judged(Signed::Timestamped { tolerance_secs: 300 }, &secret, header, b"{}", 1000).unwrap();
         for junk in [
             format!("{header},junk"),
             format!(" v1={hex} , t=1000,v0=00"),

@@ -275,10 +275,10 @@ fn secs(span: SignedDuration) -> i64 {
 /// How the running Hob fares.
 pub async fn gather(router: &Router, places: &Places) -> StatusReport {
     let now = router.clock.now();
-    let terms = router.terms();
+    let config = router.config();
     let books = match tokio::time::timeout(
         ANSWERS_WITHIN,
-        router.store.read(async |tx| look(tx, &terms.house.purse.zone, now).await),
+        router.store.read(async |tx| look(tx, &config.house.budget_guard.zone, now).await),
     )
     .await
     {
@@ -292,7 +292,7 @@ pub async fn gather(router: &Router, places: &Places) -> StatusReport {
             None
         }
     };
-    let house = &terms.house;
+    let house = &config.house;
     let degraded = house.conditions.all();
     let hide = |text: &str| router.redactor.redact(text).into_owned();
     StatusReport {

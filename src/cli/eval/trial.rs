@@ -67,7 +67,7 @@ pub(super) async fn run(
     let folder = tempfile::Builder::new().prefix("hob-eval-").tempdir().context("there is no room for a trial")?;
     let console = Arc::new(Console::pipe(io::sink()));
     let daemon = Box::pin(Daemon::start(Blueprint {
-        config: alone(ground.config, case, (model.is_some(), left))?,
+        config: alone(ground.config, case, model.is_some(), left)?,
         // Whoever would change the config changes what is thrown away.
         config_file: Some(folder.path().join("config.toml")),
         source: Secret::new(String::new()),
@@ -107,7 +107,7 @@ async fn say(daemon: &Daemon, console: &Console<io::Sink>, case: &Case) -> anyho
 }
 
 /// The config of a Hob that nobody reaches, that reaches nobody, and that begins nothing by itself.
-fn alone(config: &Config, case: &Case, (is_given, left): (bool, Money)) -> anyhow::Result<Config> {
+fn alone(config: &Config, case: &Case, is_given: bool, left: Money) -> anyhow::Result<Config> {
     let mut config = config.clone();
     (config.telegram, config.slack, config.discord, config.email) = (None, None, None, None);
     config.telegram_accounts.clear();

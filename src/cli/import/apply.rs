@@ -111,7 +111,8 @@ pub(super) fn whose(house: bool, person: Option<&str>, known: &Known, plan: &Imp
 /// When something cannot be written. What came before it is done.
 pub(super) async fn apply(
     draft: &mut Draft,
-    (plan, steps): (&ImportPlan, &[Step]),
+    plan: &ImportPlan,
+    steps: &[Step],
     known: &Known,
     whose: Owner,
 ) -> anyhow::Result<String> {
@@ -120,7 +121,7 @@ pub(super) async fn apply(
     Reader::find(&database).await?;
     let store = Store::open(&database, Pace::Threaded).await?;
     let progress = Progress::begin("Importing");
-    let skilled = skills(&store, draft, (&plan.skills, &progress)).await;
+    let skilled = skills(&store, draft, &plan.skills, &progress).await;
     store.close().await;
     let (installed, refused) = skilled?;
     progress.says(format!("Importing {} memories", known.new_memories(plan)));
@@ -152,7 +153,8 @@ pub(super) async fn apply(
 async fn skills(
     store: &Store,
     draft: &Draft,
-    (folders, progress): (&[SkillFolder], &Progress),
+    folders: &[SkillFolder],
+    progress: &Progress,
 ) -> anyhow::Result<(usize, Vec<(String, String)>)> {
     let places = Places::of(&draft.data_dir()?, draft.config.skills.dirs.clone());
     let library = Library::open(store.clone(), places, Redactor::default(), Arc::default());

@@ -190,7 +190,7 @@ pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::
         let steps = settable(steps(&plan, &table), &draft, &mut plan.left);
         let done = if arguments.apply {
             let whose = apply::whose(arguments.house, arguments.person.as_deref(), &known, &plan)?;
-            apply::apply(&mut draft, (&plan, &steps), &known, whose).await?
+            apply::apply(&mut draft, &plan, &steps, &known, whose).await?
         } else {
             let command = format!("hob import {} {} --apply", program.name(), dir.display());
             let whose = if known.new_memories(&plan) == 0 { "" } else { " --house (or --person NAME)" };

@@ -172,7 +172,7 @@ fn keep_all(desk: &mut Desk<'_>, entries: &[Entry]) -> Result<Vec<Edit>, Halt> {
 fn hear(desk: &mut Desk<'_>, guide: &'static Guide, name: &str) -> Result<(), Halt> {
     loop {
         let code = if guide.channel == ChannelKind::Email { String::new() } else { desk.world.code()? };
-        desk.tell(&format!("\nNow show that it is you. {}\n", guide.how_to_pair((name, &code))));
+        desk.tell(&format!("\nNow show that it is you. {}\n", guide.how_to_pair(name, &code)));
         desk.tell("Waiting for your message. Ctrl-C stops waiting …");
         let usual = match desk.world.hear()? {
             Heard::Owner { name } => {

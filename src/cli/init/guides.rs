@@ -140,7 +140,7 @@ impl Guide {
     }
 
     /// How the owner shows who they are, to Hob who is called `name` there.
-    pub(super) fn how_to_pair(&self, (name, code): (&str, &str)) -> String {
+    pub(super) fn how_to_pair(&self, name: &str, code: &str) -> String {
         let called = if name.is_empty() { "the bot" } else { name };
         let link = name.strip_prefix('@').map(|bot| format!(" (https://t.me/{bot})")).unwrap_or_default();
         match self.channel {

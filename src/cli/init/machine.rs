@@ -287,7 +287,7 @@ impl World for Machine {
         let Ok(page) = started else { return Ok(None) };
         let link = self.work(async {
             let mut beside = Beside::open(&directory.join(DATABASE)).await?;
-            let link = web::invite(&mut beside, (&page, PageRole::Owner), SystemClock.now()).await;
+            let link = web::invite(&mut beside, &page, PageRole::Owner, SystemClock.now()).await;
             beside.close().await;
             link
         })?;

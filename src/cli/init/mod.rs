@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &InitArguments, named: Option<&Path>) -> anyhow::Re
         bail!("`hob init` asks at a terminal, and there is none here; without questions: `hob init --non-interactive`");
     }
     let mut screen = Screen::open(env.text("TERM"))?;
-    match interactive(&mut screen, &mut world, (found, arguments, &env)) {
+    match interactive(&mut screen, &mut world, found, arguments, &env) {
         Ok(()) => Ok(()),
         Err(Halt::Left) => {
             screen.tell("\nLeft. What was done is kept; `hob init` goes on from there.");
@@ -71,7 +71,9 @@ pub(super) fn run(arguments: &InitArguments, named: Option<&Path>) -> anyhow::Re
 fn interactive(
     screen: &mut Screen,
     world: &mut Machine,
-    (found, arguments, env): (Place, &InitArguments, &Environment),
+    found: Place,
+    arguments: &InitArguments,
+    env: &Environment,
 ) -> Result<(), Halt> {
     screen.tell("This sets Hob up: a model, the places where you write to it, and how it is started.");
     let is_new = !found.is_there;

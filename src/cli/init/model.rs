@@ -203,7 +203,7 @@ fn choose_model(desk: &mut Desk<'_>, kind: &Kind, offered: Vec<Offered>) -> Resu
         return Ok(Some(asker::text(desk.asker, "The model's name", usual.as_deref())?));
     }
     let table = Table::new(&desk.draft.config.models).map_err(anyhow::Error::from)?;
-    let all = ranked(kind, offered, (&table, usual.as_deref()));
+    let all = ranked(kind, offered, &table, usual.as_deref());
     let mut part = String::new();
     loop {
         let fitting: Vec<&Choice> = all.iter().filter(|choice| choice.name.to_lowercase().contains(&part)).collect();
@@ -231,7 +231,7 @@ fn choose_model(desk: &mut Desk<'_>, kind: &Kind, offered: Vec<Offered>) -> Resu
 }
 
 /// What may be wanted first: the usual one, then those whose price is known, then the rest by name.
-fn ranked(kind: &Kind, offered: Vec<Offered>, (table, usual): (&Table, Option<&str>)) -> Vec<Choice> {
+fn ranked(kind: &Kind, offered: Vec<Offered>, table: &Table, usual: Option<&str>) -> Vec<Choice> {
     let mut all: Vec<(u8, Choice)> = offered
         .into_iter()
         .map(|model| {

@@ -50,7 +50,7 @@ impl Draft {
     /// # Errors
     /// When the text is no good config.
     pub(in crate::cli) fn new(path: &Path, text: &str, env: &Environment) -> Result<Self, EditError> {
-        let (text, config) = tried((path, text), &[], env)?;
+        let (text, config) = tried(path, text, &[], env)?;
         Ok(Self { path: path.to_owned(), text: Secret::new(text), config, env: env.clone() })
     }
 
@@ -59,7 +59,7 @@ impl Draft {
     /// # Errors
     /// When the check refuses what comes of it.
     pub(in crate::cli) fn with(&self, edits: &[Edit]) -> Result<Self, EditError> {
-        let (text, config) = tried((&self.path, self.text.expose()), edits, &self.env)?;
+        let (text, config) = tried(&self.path, self.text.expose(), edits, &self.env)?;
         // toml_edit would keep it behind what is put in.
         let text = if self.text.expose().is_empty() { format!("{HEAD}{text}") } else { text };
         Ok(Self { text: Secret::new(text), config, ..self.clone() })

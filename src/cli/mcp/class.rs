@@ -9,7 +9,6 @@ use crate::cli::{Base, skill};
 use crate::daemon::DATABASE;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::tool_class::ToolClass;
-use hob_tools::mcp::classes::Classes;
 use hob_tools::mcp::probe;
 use hob_tools::mcp::settings::Settings;
 use hob_tools::mcp::table::{ServerTools, ToolLine, Wish};
@@ -49,10 +48,7 @@ pub(super) async fn class(server: &Settings, wish: Wish, base: &Base) -> anyhow:
         Ok(answer) => bail!("{}", answer.body),
         Err(AskError::NotRunning) => {
             let store = skill::open(&base.data_dir.join(DATABASE)).await?;
-            let classes = Classes::default();
-            classes.load(&store).await?;
-            let place = (base.data_dir.as_path(), &store, &classes);
-            let done = probe::class(server, &wish, place, SystemClock.now()).await;
+            let done = probe::class(server, &wish, &base.data_dir, &store, SystemClock.now()).await;
             store.close().await;
             Ok(done?)
         }

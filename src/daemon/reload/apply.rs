@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::try_join_all;
 
-use crate::daemon::assembly::{Made, channels, serves, ways};
+use crate::daemon::assembly::{Made, channels, delivery_config, serves};
 use crate::daemon::begins::{self, Begins};
 use crate::daemon::channels::{Live, Wired, Wiring, built, wirings};
 use crate::daemon::error::StartError;
@@ -103,11 +103,11 @@ impl Reloader {
         let all = toolset::mcp::all(&self.blueprint);
         self.servers = self.servers.followed_by(all, &ports.tools, self.blueprint.stays);
         let reach = channels(&self.blueprint, &wired, (self.roots.page.as_ref(), self.roots.windows.as_ref()));
-        let served = (serves(&reach), config.daemon.runs_parallel_max);
-        let terms = self.made.terms(&self.roots, (&self.servers, &self.blueprint));
-        self.roots.delivery.exchange(ways(&config, reach));
-        self.router.terms.store(Arc::new(terms));
-        self.router.lanes.exchange(ports, served);
+        let served = serves(&reach);
+        let intake_config = self.made.intake_config(&self.roots, (&self.servers, &self.blueprint));
+        self.roots.delivery.exchange(delivery_config(&config, reach));
+        self.router.config.store(Arc::new(intake_config));
+        self.router.lanes.exchange(ports, served, config.daemon.runs_parallel_max);
         self.move_channels(wired, &steps);
         self.begin_these(begins);
         if plan::restarts_extraction(&before.config, &config) {

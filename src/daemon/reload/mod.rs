@@ -243,8 +243,8 @@ impl Reloader {
     /// Who asked hears what came of it.
     async fn tell_those(&self, asking: Vec<Conversation>, outcome: &Outcome) {
         for place in asking {
-            let told = (format!("config:{}", self.blueprint.rng.id()), words(outcome));
-            if let Err(error) = self.router.tell(place, told).await {
+            let key = format!("config:{}", self.blueprint.rng.id());
+            if let Err(error) = self.router.tell(place, key, words(outcome)).await {
                 tracing::warn!(%error, "it could not be told what came of the reload");
             }
         }

@@ -39,7 +39,7 @@ pub(super) fn keep_up(switches: &Switches, router: &Arc<Router>, blueprint: &Blu
 async fn look(router: Arc<Router>, (conditions, clock): (Conditions, Arc<dyn Clock>), stop: CancellationToken) {
     let (mut outages, mut meaning) = (Outages::default(), Meaning::default());
     loop {
-        let (now, house) = (clock.now(), Arc::clone(&router.terms().house));
+        let (now, house) = (clock.now(), Arc::clone(&router.config().house));
         let chain = house.models.chain(None);
         set(&conditions, Part::Model, model(&chain, &house.models.states()), now);
         set(&conditions, Part::Embeddings, meaning.look(&house.memory.nearby.standing()), now);

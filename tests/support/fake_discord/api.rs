@@ -143,7 +143,7 @@ fn within(world: &mut World, id: u64, call: &Call, rest: &[&str]) -> Answer {
                 ("PATCH", []) if !is_own => {
                     Err(Refusal::new(403, 50005, "Cannot edit a message authored by another user"))
                 }
-                ("PATCH", []) => change(world, (id, message), call),
+                ("PATCH", []) => change(world, id, message, call),
                 ("DELETE", []) if !is_own => Err(Refusal::new(403, 50013, "Missing Permissions")),
                 ("DELETE", []) => {
                     world.delete(id, &[message]);
@@ -155,7 +155,7 @@ fn within(world: &mut World, id: u64, call: &Call, rest: &[&str]) -> Answer {
                     if !found.reactions.iter().any(|(sign, _)| sign == emoji) {
                         needs(REACT)?;
                     }
-                    react(world, (id, message), emoji)
+                    react(world, id, message, emoji)
                 }
                 ("DELETE", ["reactions", emoji, "@me"]) => {
                     let found = world.message_mut(id, message).unwrap();
@@ -169,7 +169,7 @@ fn within(world: &mut World, id: u64, call: &Call, rest: &[&str]) -> Answer {
     }
 }
 
-fn react(world: &mut World, (channel, message): (u64, u64), emoji: &str) -> Answer {
+fn react(world: &mut World, channel: u64, message: u64, emoji: &str) -> Answer {
     if emoji.is_ascii() {
         return Err(Refusal::new(400, 10014, "Unknown Emoji"));
     }
@@ -290,7 +290,7 @@ fn post(world: &mut World, channel: u64, call: &Call) -> Answer {
     Ok(shapes::message(world, world.message(channel, id).unwrap()))
 }
 
-fn change(world: &mut World, (channel, id): (u64, u64), call: &Call) -> Answer {
+fn change(world: &mut World, channel: u64, id: u64, call: &Call) -> Answer {
     let body = &call.body;
     check(body, &call.files, false)?;
     check_mentions(world, body);

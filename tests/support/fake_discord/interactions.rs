@@ -18,7 +18,7 @@ fn permissions(channel: &Channel) -> u64 {
 }
 
 impl World {
-    fn interaction(&mut self, (channel, person): (u64, u64), more: Value) -> u64 {
+    fn interaction(&mut self, channel: u64, person: u64, more: Value) -> u64 {
         let id = self.id();
         let token = format!("token-{id}");
         let is_command = more["type"] == 2;
@@ -51,23 +51,23 @@ impl World {
         id
     }
 
-    pub fn press(&mut self, at: (u64, u64), message: u64, custom_id: &str) -> u64 {
-        let message = self.message(at.0, message).unwrap();
+    pub fn press(&mut self, channel: u64, person: u64, message: u64, custom_id: &str) -> u64 {
+        let message = self.message(channel, message).unwrap();
         let rows = message.components.as_array().unwrap().iter();
         let mut buttons = rows.flat_map(|row| row["components"].as_array().unwrap());
         assert!(buttons.any(|button| button["custom_id"] == custom_id), "no button {custom_id}: {message:?}");
         let message = shapes::message(self, message);
         let data = json!({ "component_type": 2, "custom_id": custom_id, "id": 1 });
-        self.interaction(at, json!({ "type": 3, "data": data, "message": message }))
+        self.interaction(channel, person, json!({ "type": 3, "data": data, "message": message }))
     }
 
-    pub fn use_command(&mut self, at: (u64, u64), name: &str, text: Option<&str>) -> u64 {
-        let guild = self.channel(at.0).guild;
+    pub fn use_command(&mut self, channel: u64, person: u64, name: &str, text: Option<&str>) -> u64 {
+        let guild = self.channel(channel).guild;
         let known = self.commands.iter().filter(|(place, _)| place.is_none() || **place == guild);
         assert!(known.flat_map(|(_, all)| all).any(|command| command["name"] == name), "no command {name}");
         let options: Vec<Value> =
             text.map(|text| json!({ "name": "text", "type": 3, "value": text })).into_iter().collect();
         let data = json!({ "id": "1", "name": name, "type": 1, "options": options });
-        self.interaction(at, json!({ "type": 2, "data": data }))
+        self.interaction(channel, person, json!({ "type": 2, "data": data }))
     }
 }

@@ -85,7 +85,7 @@ const NO_JSON: [&str; 7] = [
 ];
 
 /// Carries a call out.
-pub(super) fn call(world: &mut World, (method, token): (&str, &str), arguments: &Arguments) -> Said {
+pub(super) fn call(world: &mut World, method: &str, token: &str, arguments: &Arguments) -> Said {
     let Some(needed) = scopes(method) else { return Err(No::new("unknown_method")) };
     match (method == "apps.connections.open", token) {
         (_, "") => return Err(No::new("not_authed")),

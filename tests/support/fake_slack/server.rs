@@ -71,7 +71,7 @@ async fn respond(desk: &Desk, wire: &Wire, request: Request) -> Response {
         return said(Err(No { code: "invalid_json".to_owned(), more: json!({}) }));
     };
     desk.shared.with(|world| world.calls.push((method.clone(), Value::Object(arguments.fields.clone()))));
-    let carry_out = || said(desk.shared.with(|world| api::call(world, (&method, &token), &arguments)));
+    let carry_out = || said(desk.shared.with(|world| api::call(world, &method, &token, &arguments)));
     match fault(desk, &method) {
         None => carry_out(),
         Some(fault) => go_wrong(fault, wire, carry_out).await,

@@ -88,7 +88,7 @@ pub(super) fn parse(source: &str) -> Result<Parsed, Refusal> {
                     format!("Unmatched end tag at byte offset {at}, expected \"</{expected}>\", found \"</{tag}>\"");
                 return Err(refusal(why));
             }
-            close(&mut parsed, (kind, begin, end), more);
+            close(&mut parsed, kind, begin, end, more);
             continue;
         }
         let (tag, attributes) = inside.split_once(char::is_whitespace).unwrap_or((inside, ""));
@@ -108,7 +108,7 @@ pub(super) fn parse(source: &str) -> Result<Parsed, Refusal> {
 }
 
 /// An entity is over; one that holds nothing is none.
-fn close(parsed: &mut Parsed, (kind, begin, end): (&str, usize, usize), more: Value) {
+fn close(parsed: &mut Parsed, kind: &str, begin: usize, end: usize, more: Value) {
     let mut entity = json!({"type": kind, "offset": begin, "length": end - begin});
     let inner = parsed.entities.last().filter(|last| kind == "pre" && last["type"] == "code").cloned();
     if let Some(inner) =

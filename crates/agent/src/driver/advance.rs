@@ -29,8 +29,8 @@ use hob_core::domain::outgoing::Destination;
 use hob_core::domain::tool_class::Classing;
 use hob_core::policy::access::AccessList;
 use hob_memory::forget;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::message::ToolCall;
-use hob_model::purse::Purse;
 use hob_store::contents::{Contents, Kept};
 use hob_store::error::StoreError;
 use hob_store::outbox::Waiting;
@@ -77,7 +77,7 @@ pub(super) struct Advance {
     pub(super) seq: i64,
     pub(super) cause: Cause,
     /// The household's caps on money.
-    pub(super) purse: Arc<Purse>,
+    pub(super) budget_guard: Arc<BudgetGuard>,
     /// The limits of each person.
     pub(super) meter: Arc<Meter>,
     /// Who is let in.

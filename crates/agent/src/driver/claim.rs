@@ -144,7 +144,7 @@ async fn with_session(tx: &mut Tx, key: RunKey, (folded, taken_in_at): (Folded, 
         return Ok(Claimed { key, folded, session, begins: None });
     };
     let (user, home) = (accepted.principal.user, accepted.home(key.session));
-    let (session, with) = beginnings::find(tx, (key.session, home), user).await?.ok_or_else(missing)?;
+    let (session, with) = beginnings::find(tx, key.session, home, user).await?.ok_or_else(missing)?;
     let begins = Some(Begins { with, taken_in_at, is_new: false, begun: None });
     Ok(Claimed { key, folded, session, begins })
 }
@@ -251,7 +251,7 @@ pub(super) async fn is_let_in(
     place: &Conversation,
     access: &AccessList,
 ) -> Result<bool, StoreError> {
-    let roles = members::roles_of_user(tx, access, (place, user)).await?;
+    let roles = members::roles_of_user(tx, access, place, user).await?;
     // Who has got another name since is known by that one.
     Ok(roles.is_empty() || roles.iter().any(Option::is_some))
 }

@@ -94,7 +94,7 @@ impl Foreseen {
             blobs: self.prepared.blobs.clone(),
             // Whoever begins says nothing yet.
             takes_words: false,
-            purse: Arc::clone(&ports.purse),
+            budget_guard: Arc::clone(&ports.budget_guard),
             meter: Arc::clone(&ports.meter),
             access: Arc::clone(&ports.access),
             contents: ports.contents.clone(),

@@ -151,10 +151,8 @@ impl Driver {
         })
     }
 
-    /// Takes the run from where its journal stands to its end, to a question, or to the daemon's stop.
-    ///
-    /// # Errors
-    /// When the database fails for good; the journal then stands where the last commit left it.
+    /// Takes the run from where its journal stands to its end, to a question, or to the daemon's stop. After an error the
+    /// journal stands where the last commit left it.
     pub async fn drive(mut self, claimed: Claimed) -> Result<Outcome, StoreError> {
         let mut last = LastSign::of(&self);
         let mut hard = Some(Instant::now() + self.ports.limits.hard);
@@ -222,7 +220,7 @@ impl Driver {
                 blobs: self.blobs.clone(),
                 unwritten: Vec::new(),
                 takes_words: outbox.is_some(),
-                purse: Arc::clone(&self.ports.purse),
+                budget_guard: Arc::clone(&self.ports.budget_guard),
                 meter: Arc::clone(&self.ports.meter),
                 access: Arc::clone(&self.ports.access),
                 contents: self.ports.contents.clone(),
@@ -436,9 +434,6 @@ impl Driver {
 }
 
 /// Ends a run whose driver panicked. Its journal stands where the last commit left it.
-///
-/// # Errors
-/// When the database fails for good.
 pub async fn bury(ports: Arc<Ports>, line: Line, claimed: Claimed, message: String) -> Result<(), StoreError> {
     let Some(mut driver) = Driver::new(ports, line, &claimed) else {
         return Ok(());

@@ -23,11 +23,10 @@ pub(super) async fn learn(tx: &mut Tx, target: &Target<'_>, run: &Active) -> Res
         return Ok(());
     };
     let print = draft::fingerprint(&steps);
-    let procedure = (principal.user, print.as_str());
-    skills::note(tx, target.key.run, procedure, target.at).await?;
+    skills::note(tx, target.key.run, principal.user, &print, target.at).await?;
     let limit = i64::try_from(REPEATED).unwrap_or(i64::MAX);
-    let alike = skills::alike(tx, procedure, since(target.at), limit).await?;
-    if alike.len() < REPEATED || !skills::offer(tx, procedure, target.at).await? {
+    let alike = skills::alike(tx, principal.user, &print, since(target.at), limit).await?;
+    if alike.len() < REPEATED || !skills::offer(tx, principal.user, &print, target.at).await? {
         return Ok(());
     }
     let text = draft::offer(&steps, principal.role >= Role::Admin);

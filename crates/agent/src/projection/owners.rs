@@ -55,7 +55,7 @@ pub async fn desks(
         let place = chat.conversation().filter(|place| place.channel != ChannelKind::Terminal);
         let Some(conversation) = place.filter(Conversation::is_private) else { continue };
         // Who is none any more may not have spoken since.
-        if members::role_of(tx, access, (&conversation, &chat.external_id)).await? != Some(Role::Owner) {
+        if members::role_of(tx, access, &conversation, &chat.external_id).await? != Some(Role::Owner) {
             continue;
         }
         is_reached |= access.has_door(&conversation);
@@ -101,7 +101,7 @@ pub async fn letters(
         let mut to = Vec::new();
         // Whom nobody vouches for has an address that is none.
         for address in names.into_iter().filter(|name| name.contains('@')) {
-            let role = members::role_of(tx, access, (&conversation, &address)).await?;
+            let role = members::role_of(tx, access, &conversation, &address).await?;
             if role == Some(Role::Owner) && written.insert(address.clone()) {
                 to.push(Mailbox { name: None, address });
             }

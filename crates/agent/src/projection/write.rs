@@ -205,7 +205,7 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         }
         Row::Classed(classing) => {
             let said: Vec<NewClass<'_>> = classing.tools.iter().map(NewClass::hinted).collect();
-            mcp_classes::put(tx, (&classing.server, &said), at).await
+            mcp_classes::put(tx, &classing.server, &said, at).await
         }
         Row::Attached { seq, user, text } => {
             let file = attached::record(tx, target, *seq, (*user, text)).await?;
@@ -257,7 +257,7 @@ async fn swap_prefix(
     if let Some(reason) = reason {
         tracing::info!(session = %key.session, run = %key.run, reason, "model.cache.prefix_broken");
     }
-    model_calls::breaks(tx, (key.run, seq), reason, &stored).await
+    model_calls::breaks(tx, key.run, seq, reason, &stored).await
 }
 
 async fn write_message(

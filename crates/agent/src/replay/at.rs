@@ -47,7 +47,7 @@ pub async fn unfolded(tx: &mut Tx, run: RunId, at: i64) -> Result<Option<Unfolde
         return Ok(None);
     };
     let upto = journal::last(tx, run).await?;
-    let rows = journal::part(tx, run, (0, at), i64::MAX).await?;
+    let rows = journal::part(tx, run, 0, at, i64::MAX).await?;
     Ok(Some(Unfolded { run, session: row.session, upto, rows }))
 }
 

@@ -13,7 +13,7 @@ const RENAMED: [Renamed; 3] = [
 ];
 
 fn load(text: &str) -> Result<Loaded, String> {
-    let loaded = understand(Path::new("/w/config.toml"), text, (&Environment::of("/w", [("A", "1:a")]), &RENAMED));
+    let loaded = understand(Path::new("/w/config.toml"), text, &Environment::of("/w", [("A", "1:a")]), &RENAMED);
     loaded.map(|(loaded, _)| loaded).map_err(|problems| problems.to_string())
 }
 

@@ -76,7 +76,8 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             }
             "server" => listening(section),
             "webhooks" => {
-                section.iter_mut().filter_map(|(name, hook)| Some((name, hook.as_table_mut()?))).for_each(signed)
+                let hooks = section.iter_mut().filter_map(|(name, hook)| Some((name, hook.as_table_mut()?)));
+                hooks.for_each(|(name, hook)| signed(name, hook));
             }
             "guards" => {
                 section.insert("window_calls".to_owned(), 100.into());
@@ -219,7 +220,7 @@ fn discord(bot: &mut toml::Table) {
     replace(bot, "api_url", "http://localhost:80/a");
 }
 
-fn signed((name, webhook): (&String, &mut toml::Table)) {
+fn signed(name: &String, webhook: &mut toml::Table) {
     webhook.remove("to");
     replace(webhook, "header", "X-Signature");
     replace(webhook, "secret", &format!("sixteen-or-more-{name}"));

@@ -156,7 +156,7 @@ impl Writer {
         self.check(&text).map_err(EditError::Refused)?;
         // Who enters keys by hand says where they go.
         if secrets == Secrets::Refused
-            && let Some(key) = entrusted::strayed((&before, &text), edits, &self.environment)
+            && let Some(key) = entrusted::strayed(&before, &text, edits, &self.environment)
         {
             return Err(EditError::Strays { key }.into());
         }
@@ -168,7 +168,9 @@ impl Writer {
     /// # Errors
     /// When it is not, or cannot be written. Nothing was changed then.
     pub fn commit(&self, plan: &Plan, now: Timestamp) -> Result<(), WriteError> {
-        self.write((&plan.seen, plan.text()), (None, now), &mut |_| {}).map(|_| ())
+        let (target, _lock) = self.locked(&plan.seen, now)?;
+        let order = Order { target: &target, seen: &plan.seen, text: plan.text(), keep: None };
+        self.exchange(&order, &mut |_| {}).map(|_| ())
     }
 
     /// Plans and writes, all edits at once; anew where somebody else came first.
@@ -203,7 +205,8 @@ impl Writer {
         witness: Witness<'_>,
     ) -> Result<Option<PathBuf>, WriteError> {
         self.check(text).map_err(EditError::Refused)?;
-        self.write((seen, text), (Some(now), now), witness)
+        let (target, _lock) = self.locked(seen, now)?;
+        self.exchange(&Order { target: &target, seen, text, keep: Some(now) }, witness)
     }
 
     /// Whether Hob would start with this text.
@@ -223,14 +226,13 @@ impl Writer {
         }
     }
 
-    fn write(
-        &self,
-        (seen, text): (&Seen, &str),
-        (keep, now): (Option<Timestamp>, Timestamp),
-        witness: Witness<'_>,
-    ) -> Result<Option<PathBuf>, WriteError> {
-        let failed = |source: CommitError| WriteError::Unwritable { path: self.file.clone(), source };
-        let io = |source: io::Error| failed(source.into());
+    fn exchange(&self, order: &Order<'_>, witness: Witness<'_>) -> Result<Option<PathBuf>, WriteError> {
+        commit::exchange(order, witness).map_err(|source| WriteError::Unwritable { path: self.file.clone(), source })
+    }
+
+    /// The file to be written, in a tidy folder, and its lock.
+    fn locked(&self, seen: &Seen, now: Timestamp) -> Result<(PathBuf, File), WriteError> {
+        let io = |source: io::Error| WriteError::Unwritable { path: self.file.clone(), source: source.into() };
         let target = seen::behind(&self.file).map_err(io)?;
         if *seen == Seen::Nothing {
             // A folder that has to be made is for this user only.
@@ -238,9 +240,7 @@ impl Writer {
         }
         let lock = self.lock(&target)?;
         commit::tidy(&target, now).map_err(io)?;
-        let done = commit::exchange(&Order { target: &target, seen, text, keep }, witness).map_err(failed);
-        drop(lock);
-        done
+        Ok((target, lock))
     }
 
     fn lock(&self, target: &Path) -> Result<File, WriteError> {

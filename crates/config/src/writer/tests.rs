@@ -58,6 +58,16 @@ fn now() -> Timestamp {
     "2026-11-21T20:41:50Z".parse().unwrap()
 }
 
+fn write(
+    writer: &Writer,
+    plan: &Plan,
+    keep: Option<Timestamp>,
+    witness: Witness<'_>,
+) -> Result<Option<PathBuf>, WriteError> {
+    let (target, _lock) = writer.locked(&plan.seen, now())?;
+    writer.exchange(&Order { target: &target, seen: &plan.seen, text: plan.text(), keep }, witness)
+}
+
 fn nine() -> [Edit; 1] {
     [Edit::set("agent.iterations_max", "9")]
 }
@@ -69,7 +79,7 @@ fn n7_a_writer_that_ends_at_any_step_leaves_the_whole_old_or_the_whole_new_file(
         let plan = desk.writer().plan(&nine(), Secrets::Refused).unwrap();
         let mut left = Vec::new();
         let mut witness = |step: Step| left.push((step, desk.as_it_is()));
-        desk.writer().write((&plan.seen, plan.text()), (keep, now()), &mut witness).unwrap();
+        write(&desk.writer(), &plan, keep, &mut witness).unwrap();
         let steps: Vec<Step> = left.iter().map(|(step, _)| *step).collect();
         let expected =
             [Step::Written, Step::Synced, Step::Compared, Step::Exchanged, Step::Confirmed, Step::Kept, Step::Settled];
@@ -106,7 +116,7 @@ fn n7_an_edit_in_the_middle_of_a_change_is_never_lost() {
                     editor(&desk.file())
                 }
             };
-            let done = desk.writer().write((&plan.seen, plan.text()), (None, now()), &mut witness);
+            let done = write(&desk.writer(), &plan, None, &mut witness);
             assert_eq!(desk.text(), MINE, "{at:?}");
             let is_before = matches!(at, Step::Written | Step::Synced | Step::Compared);
             assert_eq!(done.err().map(|error| error.is_change()), is_before.then_some(true), "{at:?}");
@@ -125,7 +135,7 @@ fn n7_two_edits_within_one_change_are_both_kept() {
         Step::Exchanged => fs::write(desk.file(), "# Newer.\n").unwrap(),
         _ => {}
     };
-    let done = desk.writer().write((&plan.seen, plan.text()), (None, now()), &mut witness);
+    let done = write(&desk.writer(), &plan, None, &mut witness);
     assert!(done.unwrap_err().is_change());
     let mut texts: Vec<String> =
         desk.names().iter().map(|name| fs::read_to_string(desk.dir.path().join(name)).unwrap()).collect();

@@ -23,7 +23,7 @@ impl Waits {
     }
 
     /// The first wait is still to come, and counts as begun.
-    pub fn begin(&mut self, (least, most): (Duration, Duration), rng: &dyn Rng) -> &mut ExponentialBackoff {
+    pub fn begin(&mut self, least: Duration, most: Duration, rng: &dyn Rng) -> &mut ExponentialBackoff {
         self.0.get_or_insert_with(|| {
             ExponentialBuilder::new()
                 .with_min_delay(least)
@@ -36,8 +36,8 @@ impl Waits {
     }
 
     /// The next wait: from `least` on about twice as long each time, `most` at the most, plus jitter of up to as much again.
-    pub fn next(&mut self, (least, most): (Duration, Duration), rng: &dyn Rng) -> Duration {
-        self.begin((least, most), rng).next().unwrap_or(most)
+    pub fn next(&mut self, least: Duration, most: Duration, rng: &dyn Rng) -> Duration {
+        self.begin(least, most, rng).next().unwrap_or(most)
     }
 }
 
@@ -48,15 +48,15 @@ mod tests {
 
     #[test]
     fn n11_waits_grow_to_their_limit_and_begin_anew() {
-        let pace = (Duration::from_secs(1), Duration::from_secs(60));
+        let next = |waits: &mut Waits| waits.next(Duration::from_secs(1), Duration::from_secs(60), &SystemRng);
         let mut waits = Waits::default();
         assert!(!waits.has_begun());
         for least in [1, 2, 4, 8, 16, 32, 60, 60, 60] {
-            let wait = waits.next(pace, &SystemRng).as_secs_f64();
+            let wait = next(&mut waits).as_secs_f64();
             assert!((f64::from(least)..=f64::from(2 * least)).contains(&wait), "{wait} after {least}");
         }
         assert!(waits.has_begun());
         waits.reset();
-        assert!(!waits.has_begun() && waits.next(pace, &SystemRng) <= Duration::from_secs(2));
+        assert!(!waits.has_begun() && next(&mut waits) <= Duration::from_secs(2));
     }
 }

@@ -106,7 +106,7 @@ pub(super) fn block(dialect: &dyn Dialect, page: &mut Page<'_>, block: &Block) -
                 if index > 0 {
                     page.gap(list.tight)?;
                 }
-                item(dialect, page, list, (index, part))?;
+                item(dialect, page, list, index, part)?;
             }
             Ok(())
         }
@@ -128,8 +128,8 @@ pub(super) fn rows(dialect: &dyn Dialect, page: &mut Page<'_>, table: &Table, ro
 }
 
 /// Writes a list's item; `index` is its place in the list.
-pub(super) fn item(dialect: &dyn Dialect, page: &mut Page<'_>, list: &List, (index, item): (usize, &Item)) -> Put {
-    let marker = marker(dialect, page.depth().1, list, (index, item));
+pub(super) fn item(dialect: &dyn Dialect, page: &mut Page<'_>, list: &List, index: usize, item: &Item) -> Put {
+    let marker = marker(dialect, page.depth().1, list, index, item);
     page.enter(Container::Item(marker.width()), (!item.continued).then_some(marker));
     if item.blocks.is_empty() {
         page.begin_line()?;
@@ -140,7 +140,7 @@ pub(super) fn item(dialect: &dyn Dialect, page: &mut Page<'_>, list: &List, (ind
 }
 
 /// What an item begins with, in a list with so many around it.
-pub(super) fn marker(dialect: &dyn Dialect, depth: usize, list: &List, (index, item): (usize, &Item)) -> String {
+pub(super) fn marker(dialect: &dyn Dialect, depth: usize, list: &List, index: usize, item: &Item) -> String {
     let [outer, middle, inner] = dialect.signs().bullets;
     let task = match item.task {
         Some(true) => "☑ ",

@@ -12,10 +12,10 @@ use crate::embedding::error::EmbedError;
 use crate::set_aside::{expected, lost, set_aside, signed};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::money::Money;
+use hob_model::budget_guard::{BudgetGuard, Refusal};
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::Usage;
 use hob_model::price::{self, Rates};
-use hob_model::purse::{Purse, Refusal};
 use hob_model::table::Table;
 use hob_store::error::StoreError;
 use hob_store::memory_calls::{self, NewCall};
@@ -30,7 +30,7 @@ pub struct Account {
     /// What models cost.
     pub table: Arc<Table>,
     /// The household's caps.
-    pub purse: Arc<Purse>,
+    pub budget_guard: Arc<BudgetGuard>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
 }
@@ -88,7 +88,7 @@ impl Account {
             label: label.to_owned(),
             tokens,
             reserve: rates.map(|rates| price::most(tokens, 0, &rates)).unwrap_or_default(),
-            purse: Arc::clone(&self.purse),
+            budget_guard: Arc::clone(&self.budget_guard),
             at: self.clock.now(),
         };
         match self.store.write(async move |tx| begin.run(tx).await).await {
@@ -139,7 +139,7 @@ struct Begin {
     label: String,
     tokens: u64,
     reserve: Money,
-    purse: Arc<Purse>,
+    budget_guard: Arc<BudgetGuard>,
     at: Timestamp,
 }
 
@@ -166,7 +166,7 @@ impl Begin {
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        let asked = set_aside(tx, (&self.purse, self.at), &call).await?;
+        let asked = set_aside(tx, &self.budget_guard, self.at, &call).await?;
         Ok(asked.map_or_else(Begun::Refused, Begun::Call))
     }
 }

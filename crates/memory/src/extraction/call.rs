@@ -9,12 +9,12 @@ use crate::set_aside::{expected, lost, set_aside, signed};
 use hob_core::domain::ids::{EpisodeId, UserId};
 use hob_core::domain::money::Money;
 use hob_core::policy::budget::Scope;
+use hob_model::budget_guard::{BudgetGuard, Refusal};
 use hob_model::catalog::Catalog;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, Usage};
 use hob_model::price;
 use hob_model::provider::{NoSink, Request};
-use hob_model::purse::{Purse, Refusal};
 use hob_model::table::Table;
 use hob_model::tokens;
 use hob_store::error::StoreError;
@@ -64,7 +64,7 @@ pub struct Begin {
     /// What it may cost.
     pub reserve: Money,
     /// The household's caps.
-    pub purse: Arc<Purse>,
+    pub budget_guard: Arc<BudgetGuard>,
     /// When.
     pub at: Timestamp,
 }
@@ -125,7 +125,7 @@ impl Begin {
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        match (set_aside(tx, (&self.purse, self.at), &call).await?, self.purpose) {
+        match (set_aside(tx, &self.budget_guard, self.at, &call).await?, self.purpose) {
             (Ok(id), _) => Ok(Begun::Call { id, tries }),
             (Err(refusal), Purpose::Review) => Ok(Begun::Refused(refusal)),
             (Err(refusal), Purpose::Stretch { episode, .. }) => {

@@ -26,11 +26,11 @@ use crate::extraction::reply::{Dropped, Found};
 use crate::facts::keep::{Remembered, keep};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::ids::EpisodeId;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::Catalog;
 use hob_model::error::ModelError;
 use hob_model::message::Completion;
 use hob_model::offline;
-use hob_model::purse::Purse;
 use hob_model::table::Table;
 use hob_store::episodes::Unread;
 use hob_store::error::StoreError;
@@ -58,7 +58,7 @@ pub struct Ports {
     /// What they cost.
     pub table: Arc<Table>,
     /// The household's caps.
-    pub purse: Arc<Purse>,
+    pub budget_guard: Arc<BudgetGuard>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
 }
@@ -165,7 +165,7 @@ impl Extractor {
 
     /// The next stretch of an episode.
     async fn episode(&self, model: &str, unread: Unread, pass: &mut Pass) -> Result<Came, StoreError> {
-        let Ports { store, models, table, purse, clock } = &self.ports;
+        let Ports { store, models, table, budget_guard, clock } = &self.ports;
         let (id, from) = (unread.id, unread.extracted);
         let Next { stretch, keys } = store.read(async |tx| load(tx, &unread).await).await?;
         let Some(user) = stretch.shown.iter().find_map(|shown| shown.turn.user) else {
@@ -180,7 +180,7 @@ impl Extractor {
             model: model.to_owned(),
             estimate: call::estimate(&request),
             reserve: call::reserve(table, model, &request),
-            purse: Arc::clone(purse),
+            budget_guard: Arc::clone(budget_guard),
             at: clock.now(),
         };
         let (call, tries) = match store.write(async move |tx| begin.run(tx).await).await? {

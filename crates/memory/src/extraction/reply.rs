@@ -183,7 +183,6 @@ pub fn checked(drafts: Vec<Draft>, scope: Scope, shown: &[Shown], zone: &TimeZon
     let (mut found, mut dropped) = (Vec::new(), Dropped::default());
     for draft in drafts {
         let cited = draft.turn.checked_sub(1).and_then(|at| shown.get(at));
-        let (key, value) = (draft.key.trim(), draft.value.trim());
         let Some(cited) = cited else {
             dropped.unsupported += 1;
             continue;
@@ -192,11 +191,10 @@ pub fn checked(drafts: Vec<Draft>, scope: Scope, shown: &[Shown], zone: &TimeZon
             dropped.restricted += 1;
         } else if !is_fit(&draft) || found.len() >= FACTS_MAX {
             dropped.unfit += 1;
-        } else if !is_supported(value, cited) {
+        } else if !is_supported(draft.value.trim(), cited) {
             dropped.unsupported += 1;
         } else {
-            let saying = saying(&draft, (key, value), (scope, cited), zone);
-            found.push(Found { memory: cited.turn.memory, saying });
+            found.push(Found { memory: cited.turn.memory, saying: saying(&draft, scope, cited, zone) });
         }
     }
     (found, dropped)
@@ -265,7 +263,8 @@ fn has_changed(draft: &Draft, cited: &Shown) -> bool {
     draft.changed && words(&cited.text).any(|word| CHANGES.binary_search(&word.as_str()).is_ok())
 }
 
-fn saying(draft: &Draft, (key, value): (&str, &str), (scope, cited): (Scope, &Shown), zone: &TimeZone) -> Saying {
+fn saying(draft: &Draft, scope: Scope, cited: &Shown, zone: &TimeZone) -> Saying {
+    let (key, value) = (draft.key.trim(), draft.value.trim());
     let category = draft.category.trim().to_lowercase();
     let known = CATEGORIES.contains(&category.as_str());
     let said_at = Timestamp::from_millisecond(cited.turn.at).unwrap_or(Timestamp::UNIX_EPOCH);

@@ -196,7 +196,7 @@ impl House {
     async fn restart(self) -> Self {
         let Self { home, raw, model, watch, extractor } = self;
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let budget = extractor.ports.purse.budget.clone();
+        let budget = extractor.ports.budget_guard.budget.clone();
         let extractor = build(store, &model, &watch, budget);
         extractor.recover().await.unwrap();
         Self { home, raw, model, watch, extractor }
@@ -210,7 +210,7 @@ fn build(store: Store, model: &Arc<Model>, watch: &Arc<Watch>, budget: Budget) -
         store,
         models: Arc::new(Catalog::new(primary, Vec::new(), Arc::clone(&clock))),
         table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
-        purse: Arc::new(Purse { budget, zone: TimeZone::UTC }),
+        budget_guard: Arc::new(BudgetGuard { budget, zone: TimeZone::UTC }),
         clock,
     };
     let settings = Settings {

@@ -117,9 +117,7 @@ pub async fn keep(tx: &mut Tx, saying: &Saying, now: i64) -> Result<Remembered, 
     let Saying { value, source, user, said_at, changed, .. } = saying;
     let claim = Claim { value, source: *source, user: *user, said_at: *said_at, changed: *changed, now };
     match (decide(&claim, &known), known.first()) {
-        (Decision::New, _) | (_, None) => {
-            Ok(Remembered::New { fact: add(tx, saying, (&saying.key, None), now).await? })
-        }
+        (Decision::New, _) | (_, None) => Ok(Remembered::New { fact: add(tx, saying, &saying.key, None, now).await? }),
         (Decision::Same(same), Some(current)) => {
             let same = known.iter().find(|fact| fact.id == same).unwrap_or(current);
             again(tx, saying, same, &known, now).await
@@ -128,7 +126,7 @@ pub async fn keep(tx: &mut Tx, saying: &Saying, now: i64) -> Result<Remembered, 
             // Corrected without a word of whom it is about, it is still about them.
             let saying = &Saying { person: saying.person.or(current.person), ..saying.clone() };
             // Beside the current one first: there may be only one current value.
-            let fact = add(tx, saying, (&current.key, Some(current.id)), now).await?;
+            let fact = add(tx, saying, &current.key, Some(current.id), now).await?;
             for old in &known {
                 facts::supersede(tx, old.id, Some(fact), now).await?;
             }
@@ -136,14 +134,14 @@ pub async fn keep(tx: &mut Tx, saying: &Saying, now: i64) -> Result<Remembered, 
             Ok(Remembered::Superseded { fact, before: current.value.clone() })
         }
         (Decision::Rival(replaced), Some(current)) => {
-            let fact = add(tx, saying, (&current.key, Some(current.id)), now).await?;
+            let fact = add(tx, saying, &current.key, Some(current.id), now).await?;
             if let Some(replaced) = replaced {
                 facts::supersede(tx, replaced, Some(fact), now).await?;
             }
             Ok(Remembered::Rival { fact, current: current.value.clone() })
         }
         (Decision::Past, Some(current)) => {
-            let fact = add(tx, saying, (&current.key, Some(current.id)), now).await?;
+            let fact = add(tx, saying, &current.key, Some(current.id), now).await?;
             facts::supersede(tx, fact, Some(current.id), now).await?;
             facts::set_rival_of(tx, fact, None).await?;
             Ok(Remembered::Past { fact })
@@ -201,7 +199,8 @@ async fn known(tx: &mut Tx, saying: &Saying) -> Result<Vec<Fact>, StoreError> {
 async fn add(
     tx: &mut Tx,
     saying: &Saying,
-    (key, rival_of): (&str, Option<FactId>),
+    key: &str,
+    rival_of: Option<FactId>,
     now: i64,
 ) -> Result<FactId, StoreError> {
     let taint = saying.taint.stored();

@@ -102,7 +102,7 @@ pub async fn slice(tx: &mut Tx, scope: Scope) -> Result<Option<Forgotten>, Store
 /// Forgets the next of what was said in a conversation that goes as a whole. Gives what is gone, and from where it goes on; none:
 /// that was all.
 pub async fn talk(tx: &mut Tx, session: SessionId, after: i64) -> Result<(Forgotten, Option<i64>), StoreError> {
-    let said = forgetting::said_in(tx, (session, after), SLICE).await?;
+    let said = forgetting::said_in(tx, session, after, SLICE).await?;
     let mut cascade = Cascade::default();
     for one in &said {
         cascade.message(tx, one).await?;
@@ -110,10 +110,7 @@ pub async fn talk(tx: &mut Tx, session: SessionId, after: i64) -> Result<(Forgot
     Ok((cascade.finish(tx).await?, said.last().map(|last| last.ordinal)))
 }
 
-/// Forgets of a scope of which everything is to go, so many slices at most: gives whether all of it is gone.
-///
-/// # Errors
-/// When the database fails; what is gone stays gone.
+/// Forgets at most so many slices of a scope of which everything is to go; gives whether all of it is gone.
 pub async fn some_of(memory: &Memory, scope: Scope, slices: usize) -> Result<bool, StoreError> {
     for _ in 0..slices {
         let Some(forgotten) = memory.store.write(async move |tx| slice(tx, scope).await).await? else {

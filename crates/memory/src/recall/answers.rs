@@ -76,11 +76,11 @@ impl Answers {
         let (terms, found, asked) = self.matches(tx, &topic).await?;
         let mut memories = asked;
         if !days.is_empty() {
-            memories.extend(said_on(tx, &self.question, (&days, &self.zone)).await?);
+            memories.extend(said_on(tx, &self.question, &days, &self.zone).await?);
         }
         let stretch = window.map(|Window { session, from, through }| Stretch { session, from, through });
-        let told = answers::told(tx, (&ids(found), &ids(memories)), &list(scopes), stretch).await?;
-        Ok(best(told, &terms, (&days, &self.zone)))
+        let told = answers::told(tx, &ids(found), &ids(memories), &list(scopes), stretch).await?;
+        Ok(best(told, &terms, &days, &self.zone))
     }
 
     /// The words as terms, the answers that have the most of them, and what has the most of them that may have been answered.
@@ -131,7 +131,7 @@ fn most(terms: &[Term], rows: &[Vec<i64>]) -> BTreeSet<i64> {
 
 /// Those that are told, the best first: of the days that are asked about, if anything was answered then; else what has enough of the
 /// words.
-fn best(told: Vec<Row>, terms: &[Term], (days, zone): (&[Days], &TimeZone)) -> Vec<Answer> {
+fn best(told: Vec<Row>, terms: &[Term], days: &[Days], zone: &TimeZone) -> Vec<Answer> {
     let all: f64 = terms.iter().map(|term| term.worth).sum();
     let mut kept: Vec<(Vec<u32>, Answer)> = Vec::new();
     let is_of_days = |at: i64| {
@@ -183,7 +183,7 @@ mod tests {
         let days = dates::spoken(question, date(2026, 5, 20));
         let topic = topic(question, !days.is_empty());
         let terms: Vec<Term> = topic.iter().map(|wanted| Term::new(hash(&wanted.stem), 1, 9)).collect();
-        best(rows, &terms, (&days, &TimeZone::UTC)).iter().map(|one| one.message.0).collect()
+        best(rows, &terms, &days, &TimeZone::UTC).iter().map(|one| one.message.0).collect()
     }
 
     #[test]

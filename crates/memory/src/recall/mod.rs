@@ -180,10 +180,7 @@ impl Memory {
         Self { store, nearby: Arc::default(), zone, limits: RecallLimits::default() }
     }
 
-    /// What bears on the question.
-    ///
-    /// # Errors
-    /// When the database fails. An embedding that fails costs the meaning, not the recall.
+    /// Finds what bears on the question. An embedding that fails costs the meaning, not the recall.
     pub async fn recall(&self, question: &Question) -> Result<Recollection, StoreError> {
         let meant = self.meant(question).await;
         let mut recalled = self.recall_meant(question, meant.as_ref()).await?;
@@ -197,8 +194,8 @@ impl Memory {
     /// What bears on the question, whose meaning is known, or is left out.
     pub async fn recall_meant(&self, question: &Question, meant: Option<&Meant>) -> Result<Recollection, StoreError> {
         let pool = self.ranked(question, meant).await?;
-        let chosen = (fuse::fused(&pool, question.limits.fragments), fuse::raised(&pool));
-        self.told(question, chosen, meant.is_some()).await
+        let chosen = fuse::fused(&pool, question.limits.fragments);
+        self.told(question, chosen, fuse::raised(&pool), meant.is_some()).await
     }
 
     /// What somebody finds who searches: each has one of the words, means the same, or was said on the day. An answer has
@@ -223,13 +220,14 @@ impl Memory {
             pool.into_iter().filter(is_found).partition(|one| one.parts[ASKS] != 0.0);
         let found = telling.into_iter().chain(asking).take(question.limits.fragments);
         let chosen = found.map(|candidate| Chosen { candidate, leg: Leg::Relevance }).collect();
-        Ok((self.told(question, (chosen, Vec::new()), meant.is_some()).await?, legs))
+        Ok((self.told(question, chosen, Vec::new(), meant.is_some()).await?, legs))
     }
 
     async fn told(
         &self,
         question: &Question,
-        (chosen, raised): (Vec<Chosen>, Vec<Chosen>),
+        chosen: Vec<Chosen>,
+        raised: Vec<Chosen>,
         meant: bool,
     ) -> Result<Recollection, StoreError> {
         let means = if meant { Means::WordsAndMeaning } else { Means::Words };

@@ -38,7 +38,7 @@ pub(super) async fn tell(
     let told = rows::told(tx, &ids(wanted), scopes).await?;
     let told: HashMap<i64, Told> = told.into_iter().map(|told| (told.id.0, told)).collect();
     let fragments = fragments(chosen, &told, limits);
-    let salient = salient(raised, &told, (&fragments, limits));
+    let salient = salient(raised, &told, &fragments, limits);
     Ok((fragments, salient))
 }
 
@@ -55,11 +55,7 @@ fn fragments(chosen: &[Chosen], told: &HashMap<i64, Told>, limits: RecallLimits)
 }
 
 /// What is raised beside what fits: nothing that is told already, and nothing with what somebody else said before it.
-fn salient(
-    raised: &[Chosen],
-    told: &HashMap<i64, Told>,
-    (fitting, limits): (&[Fragment], RecallLimits),
-) -> Vec<Fragment> {
+fn salient(raised: &[Chosen], told: &HashMap<i64, Told>, fitting: &[Fragment], limits: RecallLimits) -> Vec<Fragment> {
     let is_told = |one: &Chosen| fitting.iter().any(|fragment| fragment.memory.0 == one.candidate.memory);
     let there = raised.iter().filter(|one| !is_told(one)).filter_map(|one| {
         let mut told = told.get(&one.candidate.memory)?.clone();
@@ -231,13 +227,13 @@ mod tests {
         let told_of = |text: &str| all_of((1..=9).map(|id| told(id, text, Some((20, "where is it?")), None)).collect());
         let ids = |found: &[Fragment]| found.iter().map(|one| one.memory.0).collect::<Vec<_>>();
         let few = told_of("the key is in the jar");
-        let found = salient(&raised, &few, (&[], limits(800)));
+        let found = salient(&raised, &few, &[], limits(800));
         assert_eq!(ids(&found), [1, 2, 3]);
         assert!(found.iter().all(|one| one.before.is_none()), "nobody's words come along: {found:?}");
         let fits = fragments(&[chosen(2)], &few, limits(800));
-        assert_eq!(ids(&salient(&raised, &few, (&fits, limits(800)))), [1, 3, 4]);
-        assert_eq!(ids(&salient(&raised, &few, (&[], RecallLimits { fragments: 0, ..limits(800) }))), [0; 0]);
-        let long = salient(&raised, &told_of(&"word ".repeat(900)), (&[], limits(800)));
+        assert_eq!(ids(&salient(&raised, &few, &fits, limits(800))), [1, 3, 4]);
+        assert_eq!(ids(&salient(&raised, &few, &[], RecallLimits { fragments: 0, ..limits(800) })), [0; 0]);
+        let long = salient(&raised, &told_of(&"word ".repeat(900)), &[], limits(800));
         let size: u64 = long.iter().map(|one| tokens::count(&one.text)).sum();
         assert!((1..=2).contains(&long.len()) && size <= SALIENT_TOKENS_MAX, "{}: {size}", long.len());
     }

@@ -65,7 +65,7 @@ impl ByWords {
         let Question { text, scopes, turn, window, now, .. } = &self.question;
         let stretch = window.map(|Window { session, from, through }| rows::Stretch { session, from, through });
         let moment = rows::Moment { turn: *turn, stretch };
-        let standing = rows::standing(tx, &list(scopes), moment, (SALIENT, RECENT)).await?;
+        let standing = rows::standing(tx, &list(scopes), moment, SALIENT, RECENT).await?;
         let mut found = Found {
             text: text.clone(),
             all: standing.all,
@@ -80,7 +80,7 @@ impl ByWords {
         let mut wanted = wanted(text, &names);
         wanted.truncate(WORDS_MAX);
         if !found.days.is_empty() && wanted.iter().all(|wanted| is_of_time(&wanted.word)) {
-            found.of_days = said_on(tx, &self.question, (&found.days, &self.zone)).await?;
+            found.of_days = said_on(tx, &self.question, &found.days, &self.zone).await?;
         }
         self.matches(tx, wanted, &mut found).await?;
         Ok(found)
@@ -149,15 +149,16 @@ impl ByWords {
 pub(super) async fn said_on(
     tx: &mut Tx,
     question: &Question,
-    (days, zone): (&[Days], &TimeZone),
+    days: &[Days],
+    zone: &TimeZone,
 ) -> Result<Vec<i64>, StoreError> {
     let mut said = Vec::new();
     for days in days {
         let start = |day: jiff::civil::Date| day.to_datetime(Time::midnight()).to_zoned(zone.clone());
         let (Ok(from), Ok(until)) = (start(days.from), days.to.tomorrow().and_then(start)) else { continue };
-        let span = (from.timestamp().as_millisecond(), until.timestamp().as_millisecond());
+        let (from, until) = (from.timestamp().as_millisecond(), until.timestamp().as_millisecond());
         for scope in &question.scopes {
-            said.extend(rows::said_between(tx, &scope.to_string(), span, OF_DAYS).await?);
+            said.extend(rows::said_between(tx, &scope.to_string(), from, until, OF_DAYS).await?);
         }
     }
     Ok(said)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tracing::{Span, field};
 
-use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::inbound::Conversation;
 use hob_core::domain::outgoing::Outgoing;
 use hob_store::outbox::{Attempt, Waiting};
 use hob_telemetry::meters::{Meters, Stage};
@@ -23,12 +23,8 @@ pub(super) fn span(message: &Outgoing) -> Span {
 }
 
 /// Counts an attempt, and how long a chunk that went out had waited.
-pub(super) fn count(
-    meters: &Meters,
-    (waiting, (kind, account)): (&Waiting, (ChannelKind, &str)),
-    attempt: &Attempt,
-    now: Timestamp,
-) {
+pub(super) fn count(meters: &Meters, waiting: &Waiting, attempt: &Attempt, now: Timestamp) {
+    let Conversation { channel, account, .. } = &waiting.message.destination.conversation;
     let outcome = match attempt {
         Attempt::Delivered { .. } => "delivered",
         Attempt::Again { unknown: true, .. } => "unknown",
@@ -36,10 +32,10 @@ pub(super) fn count(
         Attempt::Failed { .. } => "failed",
         Attempt::Abandoned { .. } => "abandoned",
     };
-    meters.deliveries.of(&[kind.as_str(), outcome]).inc();
+    meters.deliveries.of(&[channel.as_str(), outcome]).inc();
     if matches!(attempt, Attempt::Delivered { .. }) {
         let waited = now.as_millisecond().saturating_sub(waiting.created_at);
         meters.stage(Stage::Sent, Duration::from_millis(u64::try_from(waited).unwrap_or(0)));
-        meters.sent(kind, account, now);
+        meters.sent(*channel, account, now);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use async_trait::async_trait;
 
 use super::*;
-use crate::delivery::ways::DeliveryLimits;
+use crate::delivery::config::DeliveryLimits;
 use crate::streaming::StreamSettings;
 use hob_core::domain::channel::Sign;
 use hob_core::domain::health::Liveness;
@@ -113,7 +113,7 @@ impl Channel for Platform {
 
 /// A platform, and the way to it.
 pub(crate) struct Desk {
-    pub(crate) reach: Arc<Reach>,
+    pub(crate) reach: Arc<ChannelRegistry>,
     pub(crate) platform: Arc<Platform>,
 }
 
@@ -133,8 +133,8 @@ impl Desk {
             backoff_max: Duration::from_secs(60),
         };
         let stream = StreamSettings { on: true, every: Duration::from_secs(1), off: BTreeSet::new() };
-        let ways = Ways { channels, limits, stream, reactions, letters: Arc::default() };
-        let reach = Reach::new(ways, TaskTracker::new(), CancellationToken::new());
+        let config = DeliveryConfig { channels, limits, stream, reactions, letters: Arc::default() };
+        let reach = ChannelRegistry::new(config, TaskTracker::new(), CancellationToken::new());
         Self { reach: Arc::new(reach), platform }
     }
 

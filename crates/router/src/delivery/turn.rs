@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use crate::delivery::ways::DeliveryLimits;
+use crate::delivery::config::DeliveryLimits;
 use crate::mail::{Gate, LetterRules, gate};
 use hob_core::domain::ids::{OutboxId, SessionId};
 use hob_core::domain::outgoing::{DeliveryError, Receipt};
@@ -95,7 +95,7 @@ impl Turn {
         }
         loop {
             if let Some(mut waiting) = outbox::take_head(tx, self.session, &self.due()).await? {
-                match gate(tx, &mut waiting, (&self.letters, self.now)).await? {
+                match gate(tx, &mut waiting, &self.letters, self.now).await? {
                     Gate::Open(owners) => {
                         asked.extend(owners);
                         return Ok(Next::Send(Box::new(waiting)));
@@ -134,7 +134,8 @@ pub(super) fn judge(
     sent: Result<Receipt, DeliveryError>,
     waiting: &Waiting,
     limits: &DeliveryLimits,
-    (now, jitter): (Timestamp, f64),
+    now: Timestamp,
+    jitter: f64,
 ) -> Attempt {
     let (after, unknown, why) = match sent {
         Ok(receipt) => return Attempt::Delivered { external_id: receipt.external_id },

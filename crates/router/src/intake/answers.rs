@@ -33,7 +33,7 @@ use hob_store::{Tx, journal, runs, signals};
 impl Take {
     /// What a waiting run asks: as it was seen before, if nothing has been recorded of it since.
     pub(super) async fn open_question(&self, tx: &mut Tx, session: SessionId, run: RunId) -> Result<Asked, StoreError> {
-        open_question(tx, &RunKey { run, session }, (self.seen(), self.now)).await
+        open_question(tx, &RunKey { run, session }, self.seen(), self.now).await
     }
 
     pub(super) async fn answer(
@@ -43,11 +43,11 @@ impl Take {
         asking: &WaitingAgent,
         mut answer: Answer,
     ) -> Result<Taken, StoreError> {
-        let Some(inbound) = self.claim(tx, arriving, (&answer.text, "answer")).await? else {
+        let Some(inbound) = self.claim(tx, arriving, &answer.text, "answer").await? else {
             return Ok(Taken::again(asking.session));
         };
         // What others say in a recording answers nothing.
-        answer.text = self.with_files(tx, arriving, (inbound, &answer.text)).await?.text;
+        answer.text = self.with_files(tx, arriving, inbound, &answer.text).await?.text;
         signals::add(tx, asking.run.id, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
         Ok(Taken { lane: Some(asking.session), ..Taken::quietly(Accepted::Committed) })
     }
@@ -85,7 +85,7 @@ impl Take {
             if !Decision::would_be(text, &labels) {
                 return Ok(None);
             }
-            return self.tell(tx, arriving, (text, "refused"), texts::TOO_LATE.to_owned()).await.map(Some);
+            return self.tell_refused(tx, arriving, text, texts::TOO_LATE).await.map(Some);
         };
         match self.answer_to(&asked, by, text) {
             Some(answer) => self.answer(tx, arriving, &asking, answer).await.map(Some),
@@ -98,22 +98,22 @@ impl Take {
         // A press is no message that could be replied to.
         arriving.destination.reply_to = None;
         if let Some(press) = mail::Press::parse(token) {
-            let order = (mail::Order::Decide(press), self.now);
-            let decided = mail::carry_out(tx, &arriving.principal, order).await?;
-            let taken = self.tell(tx, &arriving, (token, "command"), decided.text).await?;
+            let decided = mail::carry_out(tx, &arriving.principal, mail::Order::Decide(press), self.now).await?;
+            let claimed = self.claim(tx, &arriving, token, "command").await?;
+            let taken = self.tell(tx, &arriving, claimed, &decided.text).await?;
             return Ok(Taken { released: decided.released, ..taken });
         }
         if let Some(press) = FailurePress::parse(token) {
-            return self.settle_failure(tx, &arriving, (press.choice.label(), press)).await;
+            return self.settle_failure(tx, &arriving, press.choice.label(), press).await;
         }
         let open = match Press::parse(token) {
             Some(press) => self.asked_by(tx, &arriving, press).await?,
             None => None,
         };
         match open {
-            None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
+            None => self.tell_refused(tx, &arriving, token, texts::TOO_LATE).await,
             Some((_, asking, asked)) if !asked.may_be_answered_by(&arriving.principal, &asking.run) => {
-                self.tell(tx, &arriving, (token, "refused"), asked.not_yours().to_owned()).await
+                self.tell_refused(tx, &arriving, token, asked.not_yours()).await
             }
             Some((press, asking, _)) => {
                 let (by, text) = (arriving.principal.user, press.choice.to_string());
@@ -225,7 +225,8 @@ pub(crate) async fn look(tx: &mut Tx, runs: BTreeSet<RunId>) -> Result<Vec<Seen>
 pub(crate) async fn open_question(
     tx: &mut Tx,
     key: &RunKey,
-    (seen, now): (&[Seen], Timestamp),
+    seen: &[Seen],
+    now: Timestamp,
 ) -> Result<Asked, StoreError> {
     if let Some(seen) = as_seen(tx, key.run, seen).await? {
         return Ok(seen.asked.clone());
@@ -235,11 +236,7 @@ pub(crate) async fn open_question(
 }
 
 /// What a run has noted: as it was seen before, likewise.
-pub(crate) async fn noted(
-    tx: &mut Tx,
-    key: &RunKey,
-    (seen, now): (&[Seen], Timestamp),
-) -> Result<Notebook, StoreError> {
+pub(crate) async fn noted(tx: &mut Tx, key: &RunKey, seen: &[Seen], now: Timestamp) -> Result<Notebook, StoreError> {
     if let Some(seen) = as_seen(tx, key.run, seen).await? {
         return Ok(seen.notebook.clone());
     }
@@ -364,7 +361,7 @@ mod tests {
 
     async fn asked_now(tx: &mut Tx, seen: &[Seen]) -> Asked {
         let key = RunKey { run: RunId(1), session: SessionId(1) };
-        open_question(tx, &key, (seen, Timestamp::UNIX_EPOCH)).await.unwrap()
+        open_question(tx, &key, seen, Timestamp::UNIX_EPOCH).await.unwrap()
     }
 
     #[tokio::test]
@@ -380,7 +377,7 @@ mod tests {
         sqlx::query(spoil).execute(&mut tx).await.unwrap();
         assert!(matches!(asked_now(&mut tx, &seen).await, Asked::Question(asked) if asked.number == 1));
         let (key, now) = (RunKey { run: RunId(1), session: SessionId(1) }, Timestamp::UNIX_EPOCH);
-        assert!(noted(&mut tx, &key, (&seen, now)).await.unwrap().is_empty());
+        assert!(noted(&mut tx, &key, &seen, now).await.unwrap().is_empty());
         let at_agents = Seen { asked: Asked::Nothing, notebook: Notebook::default(), ..seen[0] };
         assert!(waits_for_agents(&mut tx, RunId(1), &[at_agents]).await.unwrap());
         assert!(!waits_for_agents(&mut tx, RunId(1), &[]).await.unwrap());

@@ -74,19 +74,14 @@ impl Take {
         if let Some(quoted) = &circumstances.quoted {
             let text: String = clean(&quoted.text).chars().take(QUOTED_CHARS_MAX).collect();
             let quoted = Quoted { author: clean(&quoted.author).into_owned(), text, own: quoted.own };
-            self.quote(tx, session, (quoted, &mut near)).await?;
+            self.quote(tx, session, quoted, &mut near).await?;
         }
         Ok(near)
     }
 
     /// What is answered is shown unless the run sees it anyway. Of whom the platform says that they wrote it counts for
     /// nothing: only words that were heard from a member are a member's.
-    async fn quote(
-        &self,
-        tx: &mut Tx,
-        session: &Session,
-        (quoted, near): (Quoted, &mut Near),
-    ) -> Result<(), StoreError> {
+    async fn quote(&self, tx: &mut Tx, session: &Session, quoted: Quoted, near: &mut Near) -> Result<(), StoreError> {
         let key = telling(&quoted.text);
         if quoted.own {
             let answers = messages::latest(tx, session.id, "assistant", LOOKED_THROUGH).await?;

@@ -15,7 +15,7 @@ impl Take {
         let place = &self.inbound.conversation;
         // What was only overheard is whoever's: it changes with its message.
         let overheard = text.map(|text| (self.inbound.sender.external_id.as_str(), text));
-        if overheard::change(tx, (place, &self.inbound.external_id), overheard).await? {
+        if overheard::change(tx, place, &self.inbound.external_id, overheard).await? {
             return Ok(Taken::quietly(Accepted::Committed));
         }
         if known.role.is_none() {

@@ -30,7 +30,8 @@ impl Known {
     pub(super) async fn of(
         tx: &mut Tx,
         access: &AccessList,
-        (inbound, member): (&Inbound, Option<Role>),
+        inbound: &Inbound,
+        member: Option<Role>,
     ) -> Result<Self, StoreError> {
         let (place, sender) = (&inbound.conversation, &inbound.sender.external_id);
         let role = access.role_of(place, sender, member);
@@ -63,7 +64,7 @@ pub(super) fn fate_of(inbound: &Inbound, known: &Known) -> Fate {
 /// Looks before it is known whether anything is to be stored.
 pub(super) async fn look(tx: &mut Tx, access: &AccessList, inbound: &Inbound) -> Result<Known, StoreError> {
     let member = members::role(tx, &inbound.conversation, &inbound.sender.external_id).await?;
-    Known::of(tx, access, (inbound, member)).await
+    Known::of(tx, access, inbound, member).await
 }
 
 /// Takes this Hob's secrets out of everything that people can put into a message.
@@ -90,18 +91,19 @@ impl Take {
         };
         let is_own = self.inbound.circumstances.forwarded_from.is_none();
         if let Some(Command::Pair(Some(pair))) = command::parse(text).filter(|_| is_own) {
-            match pairing::become_owner(tx, visitor, (&pair.code, self.now)).await? {
+            match pairing::become_owner(tx, visitor, &pair.code, self.now).await? {
                 First::Bound => {
                     // It is known who they are, from now on.
                     let arrival = self.look(tx).await?;
                     let arriving = self.arriving(tx, arrival, Role::Owner).await?;
-                    return self.tell(tx, &arriving, ("/pair", "command"), pairing::texts::OWNER.to_owned()).await;
+                    let claimed = self.claim(tx, &arriving, "/pair", "command").await?;
+                    return self.tell(tx, &arriving, claimed, pairing::texts::OWNER).await;
                 }
                 First::Wrong => return self.answer_stranger(tx, pairing::texts::WRONG).await,
                 First::Closed => {}
             }
         }
-        match pairing::knock(tx, &self.desk.access, visitor, (&self.code, self.now)).await? {
+        match pairing::knock(tx, &self.desk.access, visitor, &self.code, self.now).await? {
             Some(told) => self.answer_stranger(tx, &told).await,
             None => {
                 tracing::debug!("a message from somebody who is not let in was ignored");

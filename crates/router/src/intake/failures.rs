@@ -20,7 +20,7 @@ impl Take {
         let choice = AfterFailure::named(text).filter(|_| self.files.is_empty() && arriving.lane.is_free());
         let Some(choice) = choice else { return Ok(None) };
         let Some(run) = failures::open(tx, arriving.session.id).await? else { return Ok(None) };
-        self.settle_failure(tx, arriving, (text, FailurePress { run, choice })).await.map(Some)
+        self.settle_failure(tx, arriving, text, FailurePress { run, choice }).await.map(Some)
     }
 
     /// Carries out what was decided about a failed run.
@@ -28,10 +28,11 @@ impl Take {
         &self,
         tx: &mut Tx,
         arriving: &Arriving,
-        (text, press): (&str, FailurePress),
+        text: &str,
+        press: FailurePress,
     ) -> Result<Taken, StoreError> {
         let session = arriving.session.id;
-        let Some(inbound) = self.claim(tx, arriving, (text, "command")).await? else {
+        let Some(inbound) = self.claim(tx, arriving, text, "command").await? else {
             return Ok(Taken::again(session));
         };
         let decider = Decider { by: &arriving.principal, access: &self.desk.access, now: self.now };

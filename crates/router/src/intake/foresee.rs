@@ -33,9 +33,9 @@ async fn foresee(tx: &mut Tx, take: &Take) -> Result<Option<(AcceptedEvent, Sess
     if !is_alone || LookAsked::before(&take.inbound, &arrival).is_some() {
         return Ok(None);
     }
-    let known = Known::of(tx, &take.desk.access, (&take.inbound, arrival.member)).await?;
+    let known = Known::of(tx, &take.desk.access, &take.inbound, arrival.member).await?;
     let role = known.role.filter(|_| door::fate_of(&take.inbound, &known) == Fate::Heard);
-    let who = role.zip(arrival.user).map(|(role, user)| take.principal(user.id, (role, arrival.member)));
+    let who = role.zip(arrival.user).map(|(role, user)| take.principal(user.id, role, arrival.member));
     Ok(who.zip(arrival.session).map(|(principal, session)| {
         let accepted = AcceptedEvent {
             // Which row it becomes is not known yet.

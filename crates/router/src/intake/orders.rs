@@ -71,7 +71,7 @@ impl Router {
             Order::Answer { .. } => self.store.read(async |tx| LookAsked::run(run).look(tx).await).await?,
             Order::Stop { .. } | Order::Resume | Order::AfterFailure(_) => Vec::new(),
         };
-        let access = Arc::clone(&self.terms().access);
+        let access = Arc::clone(&self.config().access);
         let carry = Arc::new(CarryOut { run, order, by, access, seen, now: self.clock.now() });
         let (ordered, lanes) = self.store.write(async move |tx| carry.run(tx).await).await?;
         tracing::info!(%run, ?ordered, "agent_run.ordered");
@@ -106,7 +106,7 @@ impl CarryOut {
             Order::Stop { at_once } => self.stop(tx, &row, *at_once).await,
             Order::Resume => self.resume(tx, &row).await,
             Order::AfterFailure(choice) => self.settle(tx, *choice).await,
-            Order::Answer { question, text } => self.answer(tx, (*question, text)).await,
+            Order::Answer { question, text } => self.answer(tx, *question, text).await,
         }
     }
 
@@ -147,13 +147,13 @@ impl CarryOut {
         }
     }
 
-    async fn answer(&self, tx: &mut Tx, (question, text): (u32, &str)) -> Result<(Ordered, Lanes), StoreError> {
+    async fn answer(&self, tx: &mut Tx, question: u32, text: &str) -> Result<(Ordered, Lanes), StoreError> {
         let refused = |why: &str| Ok((Ordered::Refused(why.to_owned()), Vec::new()));
         let Some(asking) = asking_elsewhere(tx, self.run).await? else {
             return refused(texts::TOO_LATE);
         };
         let key = RunKey { run: asking.run.id, session: asking.session };
-        let asked = match open_question(tx, &key, (&self.seen, self.now)).await? {
+        let asked = match open_question(tx, &key, &self.seen, self.now).await? {
             Asked::Question(asked) if asked.number == question => asked,
             Asked::Question(_) | Asked::Agents(_) | Asked::Nothing | Asked::Gone => return refused(texts::TOO_LATE),
         };

@@ -48,10 +48,10 @@ impl Take {
             let told = texts::queue_full(self.limits.queue_len_max);
             return self.refuse(tx, arriving, text, told).await;
         }
-        let Some(inbound) = self.claim(tx, arriving, (text, "run")).await? else {
+        let Some(inbound) = self.claim(tx, arriving, text, "run").await? else {
             return Ok(Taken::again(session.id));
         };
-        let told = self.with_files(tx, arriving, (inbound, text)).await?;
+        let told = self.with_files(tx, arriving, inbound, text).await?;
         let user = arriving.principal.user;
         let standstill = if arriving.lane.is_paused { pause::standstill(tx, session.id).await? } else { None };
         let near = if order == Order::Answer { self.near(tx, session).await? } else { Near::default() };
@@ -165,7 +165,8 @@ impl Take {
         &self,
         tx: &mut Tx,
         arriving: &Arriving,
-        (inbound, text): (InboundId, &str),
+        inbound: InboundId,
+        text: &str,
     ) -> Result<Told, StoreError> {
         if self.files.is_empty() {
             return Ok(Told::of(text));
@@ -173,7 +174,7 @@ impl Take {
         let (session, principal) = (arriving.session.id, &arriving.principal);
         let private = self.inbound.conversation.is_private();
         let message = attachments::Message { inbound, session, principal, private };
-        let told = attachments::record(tx, &message, (text, &self.files), self.now).await?;
+        let told = attachments::record(tx, &message, text, &self.files, self.now).await?;
         inbound::set_text(tx, inbound, &told.whole()).await?;
         Ok(told)
     }

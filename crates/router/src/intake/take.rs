@@ -142,11 +142,11 @@ impl Take {
         let Circumstances { cursor, .. } = &self.inbound.circumstances;
         if let Some(cursor) = cursor {
             let Conversation { channel, account, .. } = &self.inbound.conversation;
-            cursors::advance(tx, (*channel, account), cursor).await?;
+            cursors::advance(tx, *channel, account, cursor).await?;
         }
-        let known = Known::of(tx, &self.desk.access, (&self.inbound, arrival.member)).await?;
+        let known = Known::of(tx, &self.desk.access, &self.inbound, arrival.member).await?;
         match (&self.inbound.happening, known.role) {
-            (Happening::Posted { text }, _) => self.said(tx, (&known, arrival), clean(text).trim()).await,
+            (Happening::Posted { text }, _) => self.said(tx, &known, arrival, clean(text).trim()).await,
             (Happening::Edited { text }, _) => self.changed(tx, &known, Some(clean(text).trim())).await,
             (Happening::Deleted, _) => self.changed(tx, &known, None).await,
             (Happening::Pressed { token }, Some(role)) if known.may_press(role) => {
@@ -158,7 +158,7 @@ impl Take {
     }
 
     /// What is said goes where it belongs: each role is the sender's own.
-    async fn said(&self, tx: &mut Tx, (known, arrival): (&Known, Arrival), text: &str) -> Result<Taken, StoreError> {
+    async fn said(&self, tx: &mut Tx, known: &Known, arrival: Arrival, text: &str) -> Result<Taken, StoreError> {
         match (door::fate_of(&self.inbound, known), known.role) {
             (Fate::Heard, Some(role)) => {
                 let arriving = self.arriving(tx, arrival, role).await?;
@@ -206,7 +206,7 @@ impl Take {
             others: self.others.clone(),
         };
         let user = users::settle(tx, &identity, user, self.now).await?;
-        let principal = self.principal(user, (role, member));
+        let principal = self.principal(user, role, member);
         let is_noted = is_latest_chat && known == Some(user);
         if conversation.is_private() && conversation.channel != ChannelKind::Terminal && !is_noted {
             private_chats::note(tx, user, conversation, self.now).await?;
@@ -215,7 +215,7 @@ impl Take {
     }
 
     /// The sender, as this user with this role; the second by having been paired.
-    pub(super) fn principal(&self, user: UserId, (role, member): (Role, Option<Role>)) -> Principal {
+    pub(super) fn principal(&self, user: UserId, role: Role, member: Option<Role>) -> Principal {
         let sender = &self.inbound.sender;
         let said_by = (sender.external_id.as_str(), &self.inbound.circumstances.proof);
         let trust = self.desk.access.trust(&self.inbound.conversation, said_by, member);
@@ -232,7 +232,8 @@ impl Take {
         &self,
         tx: &mut Tx,
         arriving: &Arriving,
-        (text, disposition): (&str, &'static str),
+        text: &str,
+        disposition: &'static str,
     ) -> Result<Option<InboundId>, StoreError> {
         let new = NewInbound {
             session: arriving.session.id,
@@ -249,8 +250,7 @@ impl Take {
         let claimed = inbound::claim(tx, &new).await?;
         // Whatever becomes of it, it was heard.
         if claimed.is_some() && self.files.iter().any(Came::was_heard) {
-            let message = (&self.inbound.conversation, self.inbound.external_id.as_str());
-            recordings::settle(tx, message).await?;
+            recordings::settle(tx, &self.inbound.conversation, &self.inbound.external_id).await?;
         }
         Ok(claimed)
     }
@@ -297,7 +297,7 @@ impl Take {
                         && !self.is_unaddressed()
                         && answer_in(text, &asked.question).is_some() =>
                 {
-                    return self.tell(tx, arriving, (text, "refused"), asked.not_yours().to_owned()).await;
+                    return self.tell_refused(tx, arriving, text, asked.not_yours()).await;
                 }
                 Asked::Question(_) => {}
                 Asked::Agents(_) | Asked::Nothing => active.iter_mut().filter(|own| own.id == run.id).for_each(at_work),
@@ -326,22 +326,32 @@ impl Take {
         if self.is_unaddressed() {
             return Ok(Taken::quietly(Accepted::Ignored));
         }
-        self.tell(tx, arriving, (text, "refused"), told).await
+        self.tell_refused(tx, arriving, text, &told).await
     }
 
-    /// Claims the message and answers it in the same transaction, without a run.
+    /// Claims the message as refused, and says why.
+    pub(super) async fn tell_refused(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        text: &str,
+        told: &str,
+    ) -> Result<Taken, StoreError> {
+        let claimed = self.claim(tx, arriving, text, "refused").await?;
+        self.tell(tx, arriving, claimed, told).await
+    }
+
+    /// Answers a message in the transaction that claimed it, without a run; none: it was claimed before.
     pub(super) async fn tell(
         &self,
         tx: &mut Tx,
         arriving: &Arriving,
-        (text, disposition): (&str, &'static str),
-        told: String,
+        claimed: Option<InboundId>,
+        told: &str,
     ) -> Result<Taken, StoreError> {
-        let Some(inbound) = self.claim(tx, arriving, (text, disposition)).await? else {
-            return Ok(Taken::again(arriving.session.id));
-        };
+        let Some(inbound) = claimed else { return Ok(Taken::again(arriving.session.id)) };
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
-        respond::say(tx, &reply, &told, self.now).await?;
+        respond::say(tx, &reply, told, self.now).await?;
         Ok(Taken { said: Some(arriving.session.id), ..Taken::quietly(Accepted::Committed) })
     }
 
@@ -356,8 +366,8 @@ impl Take {
         // A code may still let somebody in.
         let kept = if matches!(command, Command::Pair(_)) { "/pair" } else { text };
         let (reach, stops) = (command.reach(), matches!(command, Command::Stop { .. }));
-        let Some(inbound) = self.claim(tx, arriving, (kept, "command")).await? else {
-            let everywhere = reached(tx, arriving.session.id, (reach, stops)).await?;
+        let Some(inbound) = self.claim(tx, arriving, kept, "command").await? else {
+            let everywhere = reached(tx, arriving.session.id, reach, stops).await?;
             return Ok(Taken { everywhere, ..Taken::again(arriving.session.id) });
         };
         let caller = respond::Caller {
@@ -374,7 +384,7 @@ impl Take {
         if !told.text.is_empty() {
             respond::say(tx, &reply, &told.text, self.now).await?;
         }
-        let everywhere = reached(tx, arriving.session.id, (reach, stops)).await?;
+        let everywhere = reached(tx, arriving.session.id, reach, stops).await?;
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
         let undoes = told.undoes.then(|| TakeBack {
             inbound,
@@ -399,11 +409,7 @@ impl Take {
 }
 
 /// The runs besides the conversation's own that a command may concern.
-async fn reached(
-    tx: &mut Tx,
-    home: SessionId,
-    (reach, stops): (Option<Reach>, bool),
-) -> Result<Vec<OpenRun>, StoreError> {
+async fn reached(tx: &mut Tx, home: SessionId, reach: Option<Reach>, stops: bool) -> Result<Vec<OpenRun>, StoreError> {
     match reach {
         Some(Reach::Everywhere) => open_runs::list_open(tx).await,
         Some(Reach::Here) | None => {

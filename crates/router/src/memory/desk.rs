@@ -2,7 +2,7 @@
 //!
 //! Never: a look at who may; whoever calls it has looked.
 
-use crate::intake::{Router, Terms};
+use crate::intake::{IntakeConfig, Router};
 use hob_core::domain::ids::{MemoryId, SessionId};
 use hob_core::domain::memory::Scope;
 use hob_memory::forget::{self, Forget, Forgotten};
@@ -38,37 +38,28 @@ pub(super) async fn pin(tx: &mut Tx, item: Item, pinned: bool) -> Result<bool, S
 }
 
 impl Router {
-    /// Forgets one thing for good.
-    ///
-    /// # Errors
-    /// When the database fails: then nothing of it is gone.
+    /// Forgets one thing for good, or after an error nothing of it.
     pub async fn forget(&self, what: Forget) -> Result<Forgotten, StoreError> {
         let forgotten = self.store.write(async move |tx| what.run(tx).await).await?;
-        take_out(&self.terms(), &forgotten.memories);
+        take_out(&self.config(), &forgotten.memories);
         Ok(forgotten)
     }
 
-    /// Forgets everything of a scope for good, and tells how much that is. What is not gone when this is done, the lanes'
-    /// rounds take.
-    ///
-    /// # Errors
-    /// When the database fails: then nothing of it is gone.
+    /// Forgets everything of a scope for good, or after an error nothing of it, and tells how much that is. What is not gone
+    /// when this is done, the lanes' rounds take.
     pub async fn forget_all(&self, scope: Scope) -> Result<Counts, StoreError> {
         let counts = self.store.write(async move |tx| forget_all(tx, scope).await).await?;
-        self.empty(&self.terms(), scope).await;
+        self.empty(&self.config(), scope).await;
         Ok(counts)
     }
 
     /// Forgets what was said in a conversation, all of it, in small steps: gives whether some of it goes later, with a run that
-    /// still works with the words.
-    ///
-    /// # Errors
-    /// When the database fails: what is gone by then stays gone, and the same again does the rest.
+    /// still works with the words. After an error what is gone stays gone, and calling it again does the rest.
     pub async fn forget_talk(&self, session: SessionId) -> Result<bool, StoreError> {
         let (mut next, mut later) = (Some(0), false);
         while let Some(after) = next {
             let (forgotten, more) = self.store.write(async move |tx| forget::talk(tx, session, after).await).await?;
-            take_out(&self.terms(), &forgotten.memories);
+            take_out(&self.config(), &forgotten.memories);
             (next, later) = (more, later || forgotten.put_off);
         }
         if let Err(error) = self.delivery.sweep_contents().await {
@@ -83,8 +74,8 @@ impl Router {
     }
 
     /// Takes as much as is soon done out of a scope of which everything is to go.
-    pub(crate) async fn empty(&self, terms: &Terms, scope: Scope) {
-        if let Err(error) = forget::some_of(&terms.house.memory, scope, SLICES_AT_ONCE).await {
+    pub(crate) async fn empty(&self, config: &IntakeConfig, scope: Scope) {
+        if let Err(error) = forget::some_of(&config.house.memory, scope, SLICES_AT_ONCE).await {
             tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
         }
         if let Err(error) = self.delivery.sweep_contents().await {
@@ -94,8 +85,8 @@ impl Router {
 }
 
 /// What is gone from the database need not be found by meaning either.
-pub(crate) fn take_out(terms: &Terms, forgotten: &[(Scope, MemoryId)]) {
+pub(crate) fn take_out(config: &IntakeConfig, forgotten: &[(Scope, MemoryId)]) {
     for (scope, memory) in forgotten {
-        terms.house.memory.nearby.forget(*scope, *memory);
+        config.house.memory.nearby.forget(*scope, *memory);
     }
 }

@@ -51,7 +51,7 @@ pub(super) struct Reason {
 
 impl View<'_> {
     fn zone(&self) -> &TimeZone {
-        &self.desk.house.purse.zone
+        &self.desk.house.budget_guard.zone
     }
 
     fn day(&self, millis: i64) -> String {

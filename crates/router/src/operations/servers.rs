@@ -9,10 +9,10 @@ impl Router {
     /// # Errors
     /// When there is no such server or tool, or the database fails.
     pub async fn class_tools(&self, server: &str, wish: &Wish) -> Result<ServerTools, ClassError> {
-        let servers = self.terms().house.servers.clone();
+        let servers = self.config().house.servers.clone();
         if *wish == Wish::default() {
             return servers.tools_of(server);
         }
-        servers.class((server, wish), &self.store, self.clock.now()).await
+        servers.class(server, wish, &self.store, self.clock.now()).await
     }
 }

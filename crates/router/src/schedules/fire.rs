@@ -16,8 +16,9 @@ use hob_core::policy::access::AccessList;
 use hob_core::policy::schedule::Rule;
 use hob_core::policy::schedule::misfire::{Misfire, Plan};
 use hob_store::error::StoreError;
+use hob_store::occurrences::{self, Claim};
 use hob_store::schedules::ScheduleRow;
-use hob_store::{Tx, members, millis, occurrences, schedules, sessions};
+use hob_store::{Tx, members, millis, schedules, sessions};
 use hob_tools::schedule::shown;
 
 /// Begins what is due of a schedule.
@@ -105,7 +106,7 @@ impl Fire {
         user: UserId,
         conversation: &Conversation,
     ) -> Result<Option<Role>, StoreError> {
-        let roles = members::roles_of_user(tx, &self.access, (conversation, user)).await?;
+        let roles = members::roles_of_user(tx, &self.access, conversation, user).await?;
         Ok(roles.into_iter().flatten().max())
     }
 
@@ -121,7 +122,7 @@ impl Fire {
         let Plan { run, missed, next } = misfire.plan(rule, zone, (due, self.now));
         for at in &missed {
             if !occurrences::is_claimed(tx, self.id, *at).await? {
-                occurrences::claim(tx, self.id, *at, ("missed", None), self.now).await?;
+                occurrences::claim(tx, self.id, *at, Claim::Missed, self.now).await?;
             }
         }
         // A run that is late tells of those before it; where nothing is run, nobody would.
@@ -155,7 +156,7 @@ impl Fire {
     async fn skip(&self, tx: &mut Tx, at: Timestamp) -> Result<(), StoreError> {
         if !occurrences::is_claimed(tx, self.id, at).await? {
             tracing::info!(schedule = %self.id, due = %at, "schedule.skipped: the one before it is still at work");
-            occurrences::claim(tx, self.id, at, ("skipped", None), self.now).await?;
+            occurrences::claim(tx, self.id, at, Claim::Skipped, self.now).await?;
         }
         Ok(())
     }
@@ -182,7 +183,7 @@ impl Fire {
             return Ok(());
         };
         schedules::let_people_pass(tx, run).await?;
-        occurrences::claim(tx, self.id, due.at, ("queued", Some(run)), self.now).await?;
+        occurrences::claim(tx, self.id, due.at, Claim::Queued(run), self.now).await?;
         tracing::info!(schedule = %self.id, due = %due.at, %run, "schedule.begun");
         fired.begun = Some(session.id);
         Ok(())

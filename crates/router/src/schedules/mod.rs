@@ -62,7 +62,7 @@ impl Router {
             if stop.is_cancelled() {
                 return Ok(Duration::ZERO);
             }
-            let fire = Fire { id: *id, access: Arc::clone(&self.terms().access), now };
+            let fire = Fire { id: *id, access: Arc::clone(&self.config().access), now };
             let fired = match self.store.write(async move |tx| fire.run(tx).await).await {
                 Ok(fired) => fired,
                 // It stands in nobody's way.

@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use async_trait::async_trait;
 
 use super::*;
+use crate::delivery::config::{DeliveryConfig, DeliveryLimits};
 use crate::delivery::tests::{Call, Desk, conversation};
-use crate::delivery::ways::{DeliveryLimits, Ways};
 use crate::delivery::{Delivery, DeliveryPorts};
 use hob_agent::ports::Watcher;
 use hob_core::domain::clock::Clock;
@@ -108,8 +108,8 @@ fn place() -> Destination {
     Destination { conversation: conversation(), reply_to: Some("7".to_owned()) }
 }
 
-fn delivery((desk, stop): (&Desk, &CancellationToken), store: &Store, stream: StreamSettings) -> Delivery {
-    let ways = Ways {
+fn delivery(desk: &Desk, stop: &CancellationToken, store: &Store, stream: StreamSettings) -> Delivery {
+    let config = DeliveryConfig {
         channels: vec![Arc::clone(&desk.platform) as _],
         limits: DeliveryLimits {
             attempts_max: 3,
@@ -133,7 +133,7 @@ fn delivery((desk, stop): (&Desk, &CancellationToken), store: &Store, stream: St
             rest: Arc::default(),
             meters: Arc::default(),
         },
-        ways,
+        config,
     )
 }
 
@@ -156,7 +156,7 @@ impl Bench {
         let first = Say { session: HOME, key: "hello".to_owned(), run: None, text: "hello".to_owned(), reply: false };
         let session = store.write(async move |tx| first.run(tx).await).await.unwrap();
         let (desk, stop) = (Desk::new(), CancellationToken::new());
-        let delivery = delivery((&desk, &stop), &store, stream);
+        let delivery = delivery(&desk, &stop, &store, stream);
         let mut bench = Self { desk, delivery, store, raw, session, commits, stop, _home: home };
         bench.delivery.wake(session);
         bench.desk.rest().await;
@@ -169,7 +169,7 @@ impl Bench {
     async fn restart(&mut self) {
         self.stop.cancel();
         self.stop = CancellationToken::new();
-        self.delivery = delivery((&self.desk, &self.stop), &self.store, settings());
+        self.delivery = delivery(&self.desk, &self.stop, &self.store, settings());
         self.delivery.sweep().await.unwrap();
         self.desk.rest().await;
     }
@@ -199,14 +199,14 @@ impl Bench {
         self.hear(1, Progress::Delta(text.to_owned()));
     }
 
-    async fn say(&self, key: &str, run: Option<i64>, (text, reply): (&str, bool)) {
+    async fn say(&self, key: &str, run: Option<i64>, text: &str, reply: bool) {
         let (key, run, text) = (key.to_owned(), run.map(RunId), text.to_owned());
         self.store.write(async move |tx| Say { session: HOME, key, run, text, reply }.run(tx).await).await.unwrap();
         self.delivery.wake(self.session);
     }
 
     async fn answer(&mut self, text: &str) {
-        self.say("run:1:9", Some(1), (text, true)).await;
+        self.say("run:1:9", Some(1), text, true).await;
         self.end(1, Ended::Done).await;
     }
 
@@ -318,11 +318,11 @@ async fn what_is_said_meanwhile_stands_above_the_reply() {
     bench.write(LONG);
     pass(2_000).await;
     assert_eq!(bench.texts(), [format!("{LONG} …")]);
-    bench.say("note", None, ("Budget is near.", false)).await;
+    bench.say("note", None, "Budget is near.", false).await;
     pass(4_000).await;
     assert_eq!(bench.texts(), ["Budget is near.".to_owned(), format!("{LONG} …")], "it goes on below");
     bench.hear(1, Progress::Waiting);
-    bench.say("run:1:5", Some(1), ("May I?", false)).await;
+    bench.say("run:1:5", Some(1), "May I?", false).await;
     bench.desk.rest().await;
     assert_eq!(bench.texts(), ["Budget is near.", "May I?"]);
     bench.answer("Done.").await;
@@ -335,7 +335,7 @@ async fn a_draft_that_became_the_answer_is_nobodys_to_take_back() {
     bench.write(LONG);
     pass(2_000).await;
     bench.desk.hold_deliveries();
-    bench.say("run:1:9", Some(1), (LONG, true)).await;
+    bench.say("run:1:9", Some(1), LONG, true).await;
     pass(100).await;
     // An agent's session speaks in the same conversation, and waits while the answer is on its way.
     let (key, text) = ("note".to_owned(), "Budget is near.".to_owned());
@@ -417,7 +417,7 @@ async fn the_final_form_is_the_same_however_it_came() {
                 0 => bench.hear(run, Progress::Restart),
                 1 => {
                     let note = format!("note {seed} {}", left.len());
-                    bench.say(&note, None, (&note, false)).await;
+                    bench.say(&note, None, &note, false).await;
                     expected.push((note.clone(), None));
                 }
                 _ => {}
@@ -425,7 +425,7 @@ async fn the_final_form_is_the_same_however_it_came() {
         }
         let answers = below(5) > 0;
         if answers {
-            bench.say(&format!("run:{run}:9"), Some(run), (&text, true)).await;
+            bench.say(&format!("run:{run}:9"), Some(run), &text, true).await;
             expected.extend(words(&text, true).into_iter().map(|piece| (piece.text, piece.markup)));
         }
         bench.end(run, if answers { Ended::Done } else { Ended::Quietly }).await;

@@ -40,7 +40,8 @@ impl Writing {
     pub(super) fn begin(
         path: &Path,
         recipients: &Recipients,
-        (stop, packed): (CancellationToken, Arc<ByteCount>),
+        stop: CancellationToken,
+        packed: Arc<ByteCount>,
     ) -> Result<Self, BackupError> {
         let file = at(path, OpenOptions::new().write(true).create_new(true).mode(0o600).open(path))?;
         let tar = Builder::new(GzEncoder::new(at(path, recipients.sink(file))?, Compression::default()));
@@ -53,21 +54,15 @@ impl Writing {
         let known = at(from, file.metadata())?;
         // Whether its owner may run it: a skill whose files changed in that would be another one.
         let mode = if known.mode() & RUNS == 0 { PLAIN } else { PLAIN | RUNS };
-        self.put(name, (known.len(), mode), file.take(known.len()), from)
+        at(from, self.put(name, known.len(), mode, file.take(known.len())))
     }
 
     /// Adds a text.
     pub(super) fn add_text(&mut self, name: &str, text: &str) -> Result<(), BackupError> {
-        self.put(name, (text.len() as u64, PLAIN), text.as_bytes(), Path::new(name))
+        at(Path::new(name), self.put(name, text.len() as u64, PLAIN, text.as_bytes()))
     }
 
-    fn put(
-        &mut self,
-        name: &str,
-        (bytes, mode): (u64, u32),
-        content: impl Read,
-        from: &Path,
-    ) -> Result<(), BackupError> {
+    fn put(&mut self, name: &str, bytes: u64, mode: u32, content: impl Read) -> io::Result<()> {
         let mut header = Header::new_gnu();
         header.set_entry_type(EntryType::Regular);
         header.set_mode(mode);
@@ -76,9 +71,9 @@ impl Writing {
             inner: Stoppable { inner: content, stop: self.stop.clone() },
             count: Arc::clone(&self.packed),
         });
-        at(from, self.tar.append_data(&mut header, name, &mut counted))?;
+        self.tar.append_data(&mut header, name, &mut counted)?;
         if counted.bytes != bytes {
-            return at(from, Err(io::Error::other("it became shorter while it was read")));
+            return Err(io::Error::other("it became shorter while it was read"));
         }
         self.entries.push(Entry { path: name.to_owned(), bytes, sha256: counted.hex() });
         Ok(())
@@ -120,7 +115,7 @@ pub(super) fn unpack(from: &Archive, into: &Path) -> Result<Manifest, BackupErro
         }
         let to = into.join(&name);
         let runs = entry.header().mode().map_err(|error| broken(format!("{name}: {error}")))? & RUNS;
-        found.push(extract((&name, PLAIN | runs), &mut entry, &to).map_err(|error| match error {
+        found.push(extract(&name, PLAIN | runs, &mut entry, &to).map_err(|error| match error {
             Trouble::Read(error) => broken(format!("{name}: {error}")),
             Trouble::Write(source) => BackupError::Io { path: to.clone(), source },
         })?);
@@ -168,7 +163,7 @@ enum Trouble {
     Write(io::Error),
 }
 
-fn extract((name, mode): (&str, u32), entry: &mut impl Read, to: &Path) -> Result<Entry, Trouble> {
+fn extract(name: &str, mode: u32, entry: &mut impl Read, to: &Path) -> Result<Entry, Trouble> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).map_err(Trouble::Write)?;
     }

@@ -93,16 +93,16 @@ pub fn newest_in(folder: &Path, data_dir: &Path, now: Timestamp) -> Option<Times
 ///
 /// # Errors
 /// When one cannot be deleted.
-pub fn thin_out(data_dir: &Path, made: &Made, (keep, now): (usize, Timestamp)) -> io::Result<usize> {
+pub fn thin_out(data_dir: &Path, made: &Made, keep: usize, now: Timestamp) -> io::Result<usize> {
     let Some(folder) = made.path.parent() else { return Ok(0) };
-    let surplus = surplus(own(data_dir, folder)?, &made.path, (keep, now));
+    let surplus = surplus(own(data_dir, folder)?, &made.path, keep, now);
     surplus.iter().try_for_each(fs::remove_file)?;
     Ok(surplus.len())
 }
 
 /// What is more than is kept. The one just made is kept in any case; those that a wrong clock dated ahead go first, so that they
 /// never push out what is of the days that there were.
-fn surplus(mut own: Vec<Named>, made: &Path, (keep, now): (usize, Timestamp)) -> Vec<PathBuf> {
+fn surplus(mut own: Vec<Named>, made: &Path, keep: usize, now: Timestamp) -> Vec<PathBuf> {
     own.sort_by_key(|one| (one.path != made, one.made_at > now, std::cmp::Reverse(one.made_at)));
     own.into_iter().skip(keep.max(1)).map(|one| one.path).collect()
 }
@@ -184,7 +184,7 @@ mod tests {
             (vec![4, 90, 91], 90, 1, vec![4, 91]),
         ] {
             let own: Vec<Named> = there.iter().map(|at| named(*at, None)).collect();
-            let mut surplus = surplus(own, &named(made, None).path, (keep, hour(5)));
+            let mut surplus = surplus(own, &named(made, None).path, keep, hour(5));
             let mut expected: Vec<PathBuf> = gone.iter().map(|at| named(*at, None).path).collect();
             surplus.sort();
             expected.sort();

@@ -79,7 +79,7 @@ async fn made(order: Order, stop: &CancellationToken) -> Result<Made, BackupErro
     let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy, stop).await?;
     let stop = stop.clone();
     let packing = move || {
-        let made = pack(&order, (&copy, &checked), (work.path(), stop));
+        let made = pack(&order, &copy, &checked, work.path(), stop);
         drop((work, clear));
         made
     };
@@ -88,11 +88,13 @@ async fn made(order: Order, stop: &CancellationToken) -> Result<Made, BackupErro
 
 fn pack(
     order: &Order,
-    (copy, checked): (&Path, &Checked),
-    (work, stop): (&Path, CancellationToken),
+    copy: &Path,
+    checked: &Checked,
+    work: &Path,
+    stop: CancellationToken,
 ) -> Result<Made, BackupError> {
     let part = work.join("archive");
-    let mut writing = Writing::begin(&part, &order.recipients, (stop, Arc::clone(&order.packed)))?;
+    let mut writing = Writing::begin(&part, &order.recipients, stop, Arc::clone(&order.packed))?;
     writing.add(DATABASE, copy)?;
     let mut gone = Vec::new();
     for hash in &checked.contents {

@@ -305,14 +305,14 @@ async fn n12_old_archives_go_and_what_is_not_surely_ones_own_stays() {
     for other in others {
         fs::write(home.backups().join(other), "not mine").unwrap();
     }
-    assert_eq!(archives::thin_out(&home.data(), &last, (2, at(4))).unwrap(), 1);
+    assert_eq!(archives::thin_out(&home.data(), &last, 2, at(4)).unwrap(), 1);
     let mine = ["hob-1970-01-01T000002Z-0a1b2c3d.tar.gz", "hob-1970-01-01T000003Z-0a1b2c3d.tar.gz"];
     let mut left: Vec<&str> = others.into_iter().chain(mine).collect();
     left.sort_unstable();
     assert_eq!(names(&home), left);
     // Without another Hob, what says nothing is from before there were ids.
     fs::remove_file(home.backups().join(others[1])).unwrap();
-    assert_eq!(archives::thin_out(&home.data(), &last, (2, at(4))).unwrap(), 1);
+    assert_eq!(archives::thin_out(&home.data(), &last, 2, at(4)).unwrap(), 1);
     assert_eq!(names(&home), [mine[0], mine[1], "hob-notes.txt"]);
 }
 
@@ -343,7 +343,7 @@ async fn n12_a_backup_that_is_stopped_leaves_nothing() {
     }
     // The packing looks for itself.
     let part = home.dir.path().join("part");
-    let mut writing = Writing::begin(&part, &Recipients::default(), (stop, Arc::default())).unwrap();
+    let mut writing = Writing::begin(&part, &Recipients::default(), stop, Arc::default()).unwrap();
     let error = writing.add("hob.db", &home.data().join("hob.db")).unwrap_err().to_string();
     assert!(error.ends_with("it was stopped"), "{error}");
 }

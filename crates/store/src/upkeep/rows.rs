@@ -146,13 +146,13 @@ async fn calls(tx: &mut Tx, kind: Kind, window: (i64, i64), before: i64) -> Resu
             .fetch_all(&mut *tx)
             .await?
         }
-        _ => journals(tx, window, before).await?,
+        _ => journals(tx, after, through, before).await?,
     };
     Ok(found)
 }
 
 /// Nothing is to be said for them any more, nobody they work for is at work, and nothing of them waits to be forgotten.
-async fn journals(tx: &mut Tx, (after, through): (i64, i64), before: i64) -> Result<Vec<i64>, StoreError> {
+async fn journals(tx: &mut Tx, after: i64, through: i64, before: i64) -> Result<Vec<i64>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT r.id AS "id!: i64" FROM runs r
            WHERE r.id > $1 AND r.id <= $2 AND r.ended_at < $3

@@ -152,7 +152,7 @@ impl Ground {
     }
 
     /// Where an entry's new file is, or where what it replaced went.
-    pub(super) fn source(&mut self, (index, entry): (usize, &Entry)) -> Result<(Rc<OwnedFd>, OsString)> {
+    pub(super) fn source(&mut self, index: usize, entry: &Entry) -> Result<(Rc<OwnedFd>, OsString)> {
         match &self.stage {
             Some((stage, _)) => Ok((Rc::clone(stage), index.to_string().into())),
             None => Ok((self.above_upper(&entry.path)?, name(&entry.path).to_owned())),
@@ -185,14 +185,15 @@ impl Ground {
     }
 
     /// Makes a new file ready for its place: its mode, and nothing that the overlay noted.
-    pub(super) fn ready(&mut self, (index, entry): (usize, &Entry), (inode, link): (u64, bool)) -> Result<()> {
-        let (folder, name) = self.source((index, entry))?;
+    pub(super) fn ready(&mut self, index: usize, entry: &Entry) -> Result<()> {
+        let (folder, name) = self.source(index, entry)?;
         let file = beneath::handle(&*folder, &name)?;
         let seen = beneath::seen_at(&file)?;
-        if seen.inode != inode {
+        if !entry.brings(seen.inode) {
             return Err(Errno::STALE);
         }
-        if !link && (beneath::strip(&file, seen.mode)? || seen.mode != entry.mode) {
+        let is_link = matches!(entry.act, Act::Put { link: true, .. } | Act::Replace { link: true, .. });
+        if !is_link && (beneath::strip(&file, seen.mode)? || seen.mode != entry.mode) {
             beneath::set_mode(&file, entry.mode)?;
         }
         Ok(())
@@ -222,19 +223,19 @@ impl Ground {
             let target = beneath::target(&*from, name(path)).map_err(errno("a link of the draft"))?;
             symlinkat(target, &*stage, to).map_err(errno("a hidden folder in the workspace"))?;
         } else {
-            copy((&from, name(path)), (&stage, to))?;
+            copy(&from, name(path), &stage, to)?;
         }
         let seen = beneath::seen(&*stage, to).map_err(errno("a hidden folder in the workspace"))?;
         Ok(seen.ok_or(ChangesError::Gone)?.inode)
     }
 }
 
-fn name(path: &Path) -> &OsStr {
+pub(super) fn name(path: &Path) -> &OsStr {
     path.file_name().unwrap_or_default()
 }
 
 /// Copies a file with its time and owner, without writing down its holes.
-fn copy((from, name): (&OwnedFd, &OsStr), (to, new): (&OwnedFd, &OsStr)) -> std::result::Result<(), ChangesError> {
+fn copy(from: &OwnedFd, name: &OsStr, to: &OwnedFd, new: &OsStr) -> std::result::Result<(), ChangesError> {
     let source = beneath::file(from, name).map_err(errno("a file of the draft"))?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let target = openat(to, new, flags, Mode::RUSR | Mode::WUSR).map_err(errno("a hidden folder in the workspace"))?;

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use crate::changes::beneath::{self, Instant, Seen};
 use crate::changes::draft_dir::DraftDir;
-use crate::changes::ground::{Ground, Grounds, step};
+use crate::changes::ground::{Ground, Grounds, name, step};
 use crate::changes::look::Closeness;
 use crate::changes::record::{self, Act, Entry, MANIFEST, Manifest, Old, PLACED, Placed, State};
 use crate::changes::set::{Before, Change, ChangeSet, Now};
@@ -112,7 +112,7 @@ pub(super) fn finish(draft: &mut DraftDir) -> Result<Kept, ChangesError> {
             continue;
         }
         step()?;
-        if let Did::Left(why) = act(grounds.get(entry.root)?, (index, entry), start)? {
+        if let Did::Left(why) = act(grounds.get(entry.root)?, index, entry, start)? {
             left[index] = Some(why);
             if matches!(entry.act, Act::Make { .. }) {
                 blocked = Some((entry.root, entry.path.clone()));
@@ -249,7 +249,7 @@ impl Opened {
 }
 
 /// Does one entry, or sees that it is done.
-fn act(ground: &mut Ground, (index, entry): (usize, &Entry), start: Instant) -> Result<Did, ChangesError> {
+fn act(ground: &mut Ground, index: usize, entry: &Entry, start: Instant) -> Result<Did, ChangesError> {
     match entry.act {
         Act::Mode { .. } | Act::Open => match ground.open_up(&entry.path) {
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(Did::Left(NO_FOLDER)),
@@ -264,10 +264,10 @@ fn act(ground: &mut Ground, (index, entry): (usize, &Entry), start: Instant) -> 
                 opened => opened.map_err(errno("a folder of the workspace"))?,
             };
             let did = match entry.act {
-                Act::Put { new, link } => put(ground, (index, entry, name), (new, link)),
-                Act::Replace { new, old, link } => replace(ground, (index, entry, name), (new, link), (old, start)),
-                Act::Remove { old } => remove(ground, (index, name), old, start),
-                Act::Make { old } => make(ground, (index, name), old, start),
+                Act::Put { .. } => put(ground, index, entry),
+                Act::Replace { old, .. } => replace(ground, index, entry, old, start),
+                Act::Remove { old } => remove(ground, index, name, old, start),
+                Act::Make { old } => make(ground, index, name, old, start),
                 Act::Mode { .. } | Act::Open => Ok(Did::Done),
             };
             did.map_err(errno("a file of the workspace"))
@@ -275,35 +275,30 @@ fn act(ground: &mut Ground, (index, entry): (usize, &Entry), start: Instant) -> 
     }
 }
 
-type Named<'a> = (usize, &'a Entry, &'a OsStr);
-
-fn put(ground: &mut Ground, (index, entry, name): Named<'_>, new: (u64, bool)) -> rustix::io::Result<Did> {
+fn put(ground: &mut Ground, index: usize, entry: &Entry) -> rustix::io::Result<Did> {
+    let name = name(&entry.path);
     match beneath::seen(ground.here()?, name)? {
-        Some(seen) if seen.inode == new.0 => return Ok(Did::Done),
+        Some(seen) if entry.brings(seen.inode) => return Ok(Did::Done),
         Some(_) => return Ok(Did::Left(TAKEN)),
         None => {}
     }
-    ground.ready((index, entry), new)?;
-    let (from, source) = ground.source((index, entry))?;
+    ground.ready(index, entry)?;
+    let (from, source) = ground.source(index, entry)?;
     match renameat_with(&*from, &source, ground.here()?, name, RenameFlags::NOREPLACE) {
         Err(Errno::EXIST) => Ok(Did::Left(TAKEN)),
         done => done.map(|()| Did::Done),
     }
 }
 
-fn replace(
-    ground: &mut Ground,
-    (index, entry, name): Named<'_>,
-    new: (u64, bool),
-    (old, start): (Old, Instant),
-) -> rustix::io::Result<Did> {
+fn replace(ground: &mut Ground, index: usize, entry: &Entry, old: Old, start: Instant) -> rustix::io::Result<Did> {
+    let name = name(&entry.path);
     match beneath::seen(ground.here()?, name)? {
-        Some(seen) if seen.inode == new.0 => return Ok(Did::Done),
+        Some(seen) if entry.brings(seen.inode) => return Ok(Did::Done),
         Some(seen) if is_still(&seen, old, start) => {}
         _ => return Ok(Did::Left(CHANGED)),
     }
-    ground.ready((index, entry), new)?;
-    let (from, source) = ground.source((index, entry))?;
+    ground.ready(index, entry)?;
+    let (from, source) = ground.source(index, entry)?;
     renameat_with(&*from, &source, ground.here()?, name, RenameFlags::EXCHANGE)?;
     // Somebody was faster by a hair: they get their file back.
     if beneath::seen(&*from, &source)?.is_none_or(|seen| seen.inode != old.inode) {
@@ -318,7 +313,7 @@ fn is_still(seen: &Seen, old: Old, start: Instant) -> bool {
     seen.inode == old.inode && seen.is_folder() == old.folder && (old.folder || seen.changed <= start)
 }
 
-fn remove(ground: &mut Ground, (index, name): (usize, &OsStr), old: Old, start: Instant) -> rustix::io::Result<Did> {
+fn remove(ground: &mut Ground, index: usize, name: &OsStr, old: Old, start: Instant) -> rustix::io::Result<Did> {
     let (store, kept) = ground.store(index);
     if beneath::seen(&*store, &kept)?.is_some_and(|seen| seen.inode == old.inode) {
         return Ok(Did::Done);
@@ -340,14 +335,9 @@ fn remove(ground: &mut Ground, (index, name): (usize, &OsStr), old: Old, start: 
     Ok(Did::Done)
 }
 
-fn make(
-    ground: &mut Ground,
-    (index, name): (usize, &OsStr),
-    old: Option<Old>,
-    start: Instant,
-) -> rustix::io::Result<Did> {
+fn make(ground: &mut Ground, index: usize, name: &OsStr, old: Option<Old>, start: Instant) -> rustix::io::Result<Did> {
     if let Some(old) = old
-        && let Did::Left(why) = remove(ground, (index, name), old, start)?
+        && let Did::Left(why) = remove(ground, index, name, old, start)?
     {
         return Ok(Did::Left(why));
     }

@@ -246,9 +246,12 @@ impl Look {
             return before.map_or(Ok(()), |before| self.gone(here, name, &before));
         }
         match now.kind {
-            FileType::Directory => self.subfolder(here, name, (&now, before.as_ref()), todo),
-            FileType::RegularFile => self.file(here, name, (&now, before.as_ref())),
-            FileType::Symlink => self.link(here, name, (&now, before.as_ref())),
+            FileType::Directory => {
+                todo.push(self.subfolder(here, name, &now, before.as_ref())?);
+                Ok(())
+            }
+            FileType::RegularFile => self.file(here, name, &now, before.as_ref()),
+            FileType::Symlink => self.link(here, name, &now, before.as_ref()),
             other => {
                 if before.is_none_or(|before| before.kind != other) {
                     let what = Now::Special { what: special(other) };
@@ -263,9 +266,9 @@ impl Look {
         &mut self,
         here: &Here<'_>,
         name: &OsStr,
-        (now, before): (&Seen, Option<&Seen>),
-        todo: &mut Vec<Todo>,
-    ) -> Result<(), ChangesError> {
+        now: &Seen,
+        before: Option<&Seen>,
+    ) -> Result<Todo, ChangesError> {
         let path = here.path.join(name);
         if here.depth >= DEPTH_MAX {
             return Err(Bound::Depth.into());
@@ -289,16 +292,10 @@ impl Look {
                 Below::Nothing
             }
         };
-        todo.push(Todo { path, depth: here.depth + 1, below });
-        Ok(())
+        Ok(Todo { path, depth: here.depth + 1, below })
     }
 
-    fn file(
-        &mut self,
-        here: &Here<'_>,
-        name: &OsStr,
-        (now, before): (&Seen, Option<&Seen>),
-    ) -> Result<(), ChangesError> {
+    fn file(&mut self, here: &Here<'_>, name: &OsStr, now: &Seen, before: Option<&Seen>) -> Result<(), ChangesError> {
         let mut opened = None;
         let is_hollow = now.stored <= HOLLOW_BYTES_MAX;
         let old = before.filter(|before| before.kind == FileType::RegularFile);
@@ -328,7 +325,7 @@ impl Look {
             return Ok(());
         }
         let (hash, content) = match &opened {
-            Some(file) => self.reading.content((file, now.size), lower.as_ref().zip(old.map(|old| old.size)))?,
+            Some(file) => self.reading.content(file, now.size, lower.as_ref().zip(old.map(|old| old.size)))?,
             None => (None, Content::Hidden),
         };
         let kind = Now::File { size: now.size, hash };
@@ -336,12 +333,7 @@ impl Look {
         self.push(here, name, change, before)
     }
 
-    fn link(
-        &mut self,
-        here: &Here<'_>,
-        name: &OsStr,
-        (now, before): (&Seen, Option<&Seen>),
-    ) -> Result<(), ChangesError> {
+    fn link(&mut self, here: &Here<'_>, name: &OsStr, now: &Seen, before: Option<&Seen>) -> Result<(), ChangesError> {
         let target = beneath::target(&here.upper, name).map_err(errno("a link of the draft"))?;
         if let (Some(lower), Some(FileType::Symlink)) = (&here.lower, before.map(|before| before.kind))
             && beneath::target(lower, name).is_ok_and(|old| old == target)

@@ -79,6 +79,13 @@ pub(super) struct Entry {
     pub(super) act: Act,
 }
 
+impl Entry {
+    /// Is this the new file that comes there?
+    pub(super) fn brings(&self, inode: u64) -> bool {
+        matches!(self.act, Act::Put { new, .. } | Act::Replace { new, .. } if new == inode)
+    }
+}
+
 /// What is done there. Files are told apart by their numbers, so that whoever begins again sees what is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Act {

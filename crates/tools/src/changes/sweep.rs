@@ -129,7 +129,7 @@ impl Drafts {
     pub fn sweep(&self, now: Timestamp, is_over: &dyn Fn(RunId) -> bool) -> Result<Swept, ChangesError> {
         let mut swept = Swept::default();
         for draft in all(&self.any())? {
-            if let Err(error) = one(&draft, (now, is_over), &mut swept) {
+            if let Err(error) = one(&draft, now, is_over, &mut swept) {
                 tracing::warn!(%error, draft = %draft.dir().display(), "draft.stuck: upkeep tries it again");
                 swept.failed += 1;
             }
@@ -164,7 +164,8 @@ impl Drafts {
 /// What becomes of one draft.
 fn one(
     draft: &DraftDir,
-    (now, is_over): (Timestamp, &dyn Fn(RunId) -> bool),
+    now: Timestamp,
+    is_over: &dyn Fn(RunId) -> bool,
     swept: &mut Swept,
 ) -> Result<(), ChangesError> {
     let place = &draft.place;

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::changes::beneath::{self, Instant};
 use crate::changes::draft_dir::DraftDir;
-use crate::changes::ground::{Ground, Grounds, step};
+use crate::changes::ground::{Ground, Grounds, name, step};
 use crate::changes::keep::{Did, set_folder_mode, unmake};
 use crate::changes::record::{
     self, Act, Entry, MANIFEST, Manifest, Old, PLACED, Placed, REFUSED, RESTORED, Record, Restored, State,
@@ -167,14 +167,14 @@ impl<'a> Back<'a> {
             opened => opened.map_err(errno("a folder of the workspace"))?,
         }
         let did = match entry.act {
-            Act::Put { new, .. } => self.take_away((index, entry), name, new),
-            Act::Replace { new, old, .. } => self.put_back((index, entry), name, (new, old)),
-            Act::Remove { old } => bring_back(self.ground(entry)?, (index, name), old),
+            Act::Put { .. } => self.take_away(index, entry),
+            Act::Replace { old, .. } => self.put_back(index, entry, old),
+            Act::Remove { old } => bring_back(self.ground(entry)?, index, name, old),
             Act::Make { old } => {
                 let ground = self.ground(entry)?;
                 let unmade = if is_back(ground, name, old) { Ok(Did::Done) } else { unmake_here(ground, name) };
                 match (unmade, old) {
-                    (Ok(Did::Done), Some(old)) => bring_back(ground, (index, name), old),
+                    (Ok(Did::Done), Some(old)) => bring_back(ground, index, name, old),
                     (unmade, _) => unmade,
                 }
             }
@@ -196,33 +196,28 @@ impl<'a> Back<'a> {
         self.grounds.get(entry.root)
     }
 
-    fn take_away(&mut self, (index, entry): (usize, &Entry), name: &OsStr, new: u64) -> rustix::io::Result<Did> {
-        let is_refused = self.refused.contains(&index);
+    fn take_away(&mut self, index: usize, entry: &Entry) -> rustix::io::Result<Did> {
+        let (name, is_refused) = (name(&entry.path), self.refused.contains(&index));
         let ground = self.grounds.get(entry.root).map_err(|_told_before| Errno::NOENT)?;
         let Some(seen) = beneath::seen(ground.here()?, name)? else { return Ok(Did::Done) };
-        if is_refused || seen.inode != new {
+        if is_refused || !entry.brings(seen.inode) {
             return Ok(Did::Left(SINCE));
         }
         let (store, away) = (ground.store(index).0, format!("new-{index}"));
         renameat_with(ground.here()?, name, &*store, &away, RenameFlags::NOREPLACE).map(|()| Did::Done)
     }
 
-    fn put_back(
-        &mut self,
-        (index, entry): (usize, &Entry),
-        name: &OsStr,
-        (new, old): (u64, Old),
-    ) -> rustix::io::Result<Did> {
-        let is_refused = self.refused.contains(&index);
+    fn put_back(&mut self, index: usize, entry: &Entry, old: Old) -> rustix::io::Result<Did> {
+        let (name, is_refused) = (name(&entry.path), self.refused.contains(&index));
         let ground = self.grounds.get(entry.root).map_err(|_told_before| Errno::NOENT)?;
         let Some(seen) = beneath::seen(ground.here()?, name)? else { return Ok(Did::Left(SINCE)) };
         if seen.inode == old.inode {
             return Ok(Did::Done);
         }
-        if is_refused || seen.inode != new {
+        if is_refused || !entry.brings(seen.inode) {
             return Ok(Did::Left(SINCE));
         }
-        let (from, source) = ground.source((index, entry))?;
+        let (from, source) = ground.source(index, entry)?;
         if beneath::seen(&*from, &source)?.is_none_or(|seen| seen.inode != old.inode) {
             return Ok(Did::Left("its old version is not there any more"));
         }
@@ -256,7 +251,7 @@ fn unmake_here(ground: &Ground, name: &OsStr) -> rustix::io::Result<Did> {
 }
 
 /// What was deleted comes back.
-fn bring_back(ground: &Ground, (index, name): (usize, &OsStr), old: Old) -> rustix::io::Result<Did> {
+fn bring_back(ground: &Ground, index: usize, name: &OsStr, old: Old) -> rustix::io::Result<Did> {
     match beneath::seen(ground.here()?, name)? {
         Some(seen) if seen.inode == old.inode => return Ok(Did::Done),
         Some(_) => return Ok(Did::Left(TAKEN)),

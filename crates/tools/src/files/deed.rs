@@ -136,9 +136,7 @@ pub(super) async fn carry_out(room: &Arc<Room>, invocation: &Invocation, deed: D
 /// The same, and what came of it.
 pub(super) async fn told(room: &Arc<Room>, invocation: &Invocation, deed: Deed) -> Result<Told, RoomError> {
     match room.desk_that_holds().await {
-        Some(desk) if deed.changes() || desk.is_open(invocation).await => {
-            in_draft(desk, room, (invocation, deed)).await
-        }
+        Some(desk) if deed.changes() || desk.is_open(invocation).await => in_draft(desk, room, invocation, deed).await,
         _ => {
             let room = Arc::clone(room);
             blocking(move |stop| deed.carry_out(&room, stop)).await
@@ -156,7 +154,7 @@ pub(super) fn outcome(room: &Room, Told { text, is_error, of, .. }: Told) -> Out
 }
 
 /// Has it done by the worker.
-async fn in_draft(desk: &Desk, room: &Arc<Room>, (invocation, deed): (&Invocation, Deed)) -> Result<Told, RoomError> {
+async fn in_draft(desk: &Desk, room: &Arc<Room>, invocation: &Invocation, deed: Deed) -> Result<Told, RoomError> {
     let bench = match desk.begin(invocation, deed.again()).await.map_err(RoomError::Content)? {
         Begun::Work(bench) => bench,
         Begun::Over { text, is_error } => return Ok(Told { is_error, ..Told::done(text) }),

@@ -96,7 +96,7 @@ fn edit(room: &Room, wanted: &Arguments, stop: &Stop) -> Result<Result<String, S
     let Ok(text) = String::from_utf8(bytes) else {
         return Err(RoomError::Content("The file is not UTF-8, so it cannot be edited here.".to_owned()));
     };
-    let changed = match replaced(&text, (old, new), *all) {
+    let changed = match replaced(&text, old, new, *all) {
         Ok(changed) => changed,
         Err(Misfit::Absent) => return Ok(Err(absent(&text, old, stop))),
         Err(Misfit::Many(count)) => {
@@ -118,7 +118,7 @@ enum Misfit {
 }
 
 /// The text with the one piece in place of the other. Line ends are those of the file.
-fn replaced(text: &str, (old, new): (&str, &str), all: bool) -> Result<String, Misfit> {
+fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Misfit> {
     if old.is_empty() {
         return Err(Misfit::Nothing("`old` is empty: say what is to be replaced, or write the whole file."));
     }
@@ -195,13 +195,13 @@ mod tests {
     #[test]
     fn d5_only_what_stands_there_once_is_replaced() {
         let many = "a = 1\nb = 1\n";
-        assert_eq!(replaced(many, ("b = 1", "b = 2"), false).unwrap(), "a = 1\nb = 2\n");
-        assert_eq!(replaced(many, ("1", "2"), false), Err(Misfit::Many(2)));
-        assert_eq!(replaced(many, ("1", "2"), true).unwrap(), "a = 2\nb = 2\n");
-        assert_eq!(replaced(many, ("c", "2"), false), Err(Misfit::Absent));
-        assert!(matches!(replaced(many, ("", "2"), false), Err(Misfit::Nothing(_))));
-        assert!(matches!(replaced(many, ("a", "a"), false), Err(Misfit::Nothing(_))));
-        assert_eq!(replaced("a\r\nb\r\nc\r\n", ("a\nb", "x\ny"), false).unwrap(), "x\r\ny\r\nc\r\n");
+        assert_eq!(replaced(many, "b = 1", "b = 2", false).unwrap(), "a = 1\nb = 2\n");
+        assert_eq!(replaced(many, "1", "2", false), Err(Misfit::Many(2)));
+        assert_eq!(replaced(many, "1", "2", true).unwrap(), "a = 2\nb = 2\n");
+        assert_eq!(replaced(many, "c", "2", false), Err(Misfit::Absent));
+        assert!(matches!(replaced(many, "", "2", false), Err(Misfit::Nothing(_))));
+        assert!(matches!(replaced(many, "a", "a", false), Err(Misfit::Nothing(_))));
+        assert_eq!(replaced("a\r\nb\r\nc\r\n", "a\nb", "x\ny", false).unwrap(), "x\r\ny\r\nc\r\n");
     }
 
     #[test]

@@ -109,7 +109,7 @@ pub(super) fn done(room: &Room, Wanted { source, folder, name }: &Wanted) -> Res
     let (parent, _) = folder_of(room, &room.spot(&path(name), true)?, true)?;
     let failed = |error: io::Error| RoomError::Failed { path: path(name), why: error.to_string() };
     let (being_written, bytes) = copied(source, &parent).map_err(failed)?;
-    let placed = place(&parent, &being_written, (name, source));
+    let placed = place(&parent, &being_written, name, source);
     if !matches!(placed, Ok(Placed::New(_)))
         && let Err(error) = parent.remove_file(&being_written)
     {
@@ -128,7 +128,7 @@ enum Placed {
     There(String),
 }
 
-fn place(parent: &Dir, being_written: &Path, (name, source): (&str, &Path)) -> io::Result<Placed> {
+fn place(parent: &Dir, being_written: &Path, name: &str, source: &Path) -> io::Result<Placed> {
     for number in 1..=NAMES_MAX {
         let name = numbered(name, number);
         match renameat_with(parent, being_written, parent, Path::new(&name), RenameFlags::NOREPLACE) {

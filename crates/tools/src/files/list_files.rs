@@ -73,13 +73,13 @@ pub(super) struct Wanted {
 
 /// Lists it.
 pub(super) fn done(room: &Room, Wanted { path, depth }: &Wanted, stop: &Stop) -> Result<Told, RoomError> {
-    Ok(Told::from(path, list(room, path, (*depth, stop))?))
+    Ok(Told::from(path, list(room, path, *depth, stop)?))
 }
 
-fn list(room: &Room, path: &str, depth: (usize, &Stop)) -> Result<String, RoomError> {
+fn list(room: &Room, path: &str, depth: usize, stop: &Stop) -> Result<String, RoomError> {
     let spot = room.spot(path, false)?;
     let mut lines = Vec::new();
-    let walked = walk(room, &spot, depth, &mut |entry: &Entry<'_>| {
+    let walked = walk(room, &spot, depth, stop, &mut |entry: &Entry<'_>| {
         let shown = entry.path.display().to_string().replace(char::is_control, "\u{fffd}");
         lines.push(match entry.kind {
             Kind::Folder => format!("{shown}/"),

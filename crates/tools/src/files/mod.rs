@@ -81,15 +81,15 @@ pub fn from_file(room: &Room, path: &str, words: Outcome) -> Outcome {
 
 /// What is to be known of a call that names a path: one that leads out is refused.
 async fn assess_path(room: &Room, arguments: &Value, risk: Risk) -> Assessment {
-    assess_paths(room, arguments, (risk, &["path"])).await
+    assess_paths(room, arguments, risk, &["path"]).await
 }
 
 /// What is to be known of a call that changes what these arguments name.
 async fn assess_change(room: &Room, arguments: &Value, names: &[&str]) -> Assessment {
-    assess_paths(room, arguments, (Risk::Write, names)).await
+    assess_paths(room, arguments, Risk::Write, names).await
 }
 
-async fn assess_paths(room: &Room, arguments: &Value, (risk, names): (Risk, &[&str])) -> Assessment {
+async fn assess_paths(room: &Room, arguments: &Value, risk: Risk, names: &[&str]) -> Assessment {
     let paths = || names.iter().filter_map(|name| arguments.get(name).and_then(Value::as_str));
     let refused = paths().find_map(|path| room.refusal(path, !risk.is_read()));
     match refused {

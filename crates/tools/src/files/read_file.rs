@@ -60,7 +60,7 @@ impl ReadFile {
             let opened = std::fs::File::open(&path);
             let mut file = opened.map_err(|error| RoomError::Failed { path: name.clone(), why: error.to_string() })?;
             let wanted = Wanted { path: name, ..wanted };
-            told(&mut file, &wanted, (true, stop))
+            told(&mut file, &wanted, true, stop)
         });
         let outcome = self.read(&record.name, told.await?, page).await;
         Ok(outcome.from(Source::new(Origin::File, &record.name)))
@@ -102,11 +102,11 @@ pub(super) struct Wanted {
 /// Reads it.
 pub(super) fn done(room: &Room, wanted: &Wanted, stop: &Stop) -> Result<Told, RoomError> {
     let mut file = room.open(&room.spot(&wanted.path, false)?)?;
-    told(&mut file, wanted, (false, stop))
+    told(&mut file, wanted, false, stop)
 }
 
 /// The text of a file; a document as it is, for its reader.
-fn told(file: &mut std::fs::File, wanted: &Wanted, (came, stop): (bool, &Stop)) -> Result<Told, RoomError> {
+fn told(file: &mut std::fs::File, wanted: &Wanted, came: bool, stop: &Stop) -> Result<Told, RoomError> {
     let Wanted { path, from_line, lines, page } = wanted;
     let lines = Lines { from: *from_line, count: *lines };
     let failed = |error: std::io::Error| RoomError::Failed { path: path.clone(), why: error.to_string() };

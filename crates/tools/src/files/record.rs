@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::Invocation;
 use crate::files::room::RoomError;
 use crate::files::text::{size, sniff};
+use crate::{Brought, Invocation};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Source;
@@ -42,7 +42,7 @@ pub struct Recorded {
 
 /// What the model is told of a file.
 #[must_use]
-pub fn line(id: FileId, name: &str, (mime, bytes): (&str, u64)) -> String {
+pub fn line(id: FileId, name: &str, mime: &str, bytes: u64) -> String {
     format!("[File {name:?}, {mime}, {}: id {id}, for read_file and send_file]", size(bytes))
 }
 
@@ -77,14 +77,9 @@ impl Records {
     ///
     /// # Errors
     /// When they cannot be kept.
-    pub async fn snapshot(
-        &self,
-        invocation: &Invocation,
-        name: &str,
-        content: (Vec<u8>, Source),
-    ) -> Result<FileId, RoomError> {
+    pub async fn snapshot(&self, invocation: &Invocation, file: Brought, origin: Source) -> Result<FileId, RoomError> {
         let key = format!("out:{}:{}", invocation.run, invocation.call);
-        Ok(self.keep(key, invocation, (name, content)).await?.id)
+        Ok(self.keep(key, invocation, file, origin).await?.id)
     }
 
     /// Keeps a file that this call has brought along, the `at`th.
@@ -95,25 +90,27 @@ impl Records {
         &self,
         invocation: &Invocation,
         at: usize,
-        file: (&str, (Vec<u8>, Source)),
+        file: Brought,
+        origin: Source,
     ) -> Result<Recorded, RoomError> {
         let key = format!("tool:{}:{}:{at}", invocation.run, invocation.call);
-        self.keep(key, invocation, file).await
+        self.keep(key, invocation, file, origin).await
     }
 
     async fn keep(
         &self,
         key: String,
         invocation: &Invocation,
-        (name, (bytes, origin)): (&str, (Vec<u8>, Source)),
+        Brought { name, bytes }: Brought,
+        origin: Source,
     ) -> Result<Recorded, RoomError> {
         let mime = sniff(&bytes);
         let kept = self.contents.keep(bytes).await;
-        let kept = kept.map_err(|error| RoomError::Failed { path: name.to_owned(), why: error.to_string() })?;
+        let kept = kept.map_err(|error| RoomError::Failed { path: name.clone(), why: error.to_string() })?;
         let (hash, bytes) = (kept.hash.clone(), kept.bytes);
         let (place, user, now) = (invocation.place, invocation.principal.user, invocation.now);
         // The content is held until the record is there, even if nobody waits for it any more.
-        let (name, kept) = (name.to_owned(), Arc::new(kept));
+        let kept = Arc::new(kept);
         let record = async move |tx: &mut Tx| {
             let new = NewFile {
                 key: &key,

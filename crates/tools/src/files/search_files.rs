@@ -136,7 +136,7 @@ impl<'a> Search<'a> {
             self.file(&spot.path, file).map_err(|error| room.failed(&spot.path, &error))?;
             return Ok(());
         }
-        let walked = walk(room, spot, (DEPTH_MAX, self.stop), &mut |entry| self.entry(room, entry))?;
+        let walked = walk(room, spot, DEPTH_MAX, self.stop, &mut |entry| self.entry(room, entry))?;
         self.left_out |= walked == Walked::TooMany;
         Ok(())
     }

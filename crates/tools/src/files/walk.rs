@@ -52,7 +52,8 @@ pub(super) enum Walked {
 pub(super) fn walk(
     room: &Room,
     spot: &Spot,
-    (depth, stop): (usize, &Stop),
+    depth: usize,
+    stop: &Stop,
     see: &mut dyn FnMut(&Entry<'_>) -> Next,
 ) -> Result<Walked, RoomError> {
     let dir = room.open_folder(spot)?;

@@ -66,11 +66,11 @@ impl Home {
     }
 
     async fn outcome(&self, caller: Caller, tool: &str, arguments: Value) -> Outcome {
-        self.outcome_of(caller, tool, (arguments, Taint::default())).await
+        self.outcome_of(caller, tool, arguments, Taint::default()).await
     }
 
     /// The same, in a run that has read these.
-    async fn outcome_of(&self, caller: Caller, tool: &str, (arguments, taint): (Value, Taint)) -> Outcome {
+    async fn outcome_of(&self, caller: Caller, tool: &str, arguments: Value, taint: Taint) -> Outcome {
         assert_eq!(self.tools.misfit(tool, &arguments), None);
         let Caller { user, role, trust, private } = caller;
         let name = if user == 1 { "Ada" } else { "Bo" }.to_owned();
@@ -366,8 +366,8 @@ async fn n6_what_was_kept_in_a_tainted_run_taints_whoever_recalls_it_until_someb
     let about =
         json!({ "action": "add_fact", "name": "Cleo", "category": "home", "key": "key", "value": "under the pot" });
     home.people(ADA, json!({ "action": "add", "name": "Cleo" })).await;
-    home.outcome_of(ADA, "remember_fact", (fact(), mail())).await;
-    home.outcome_of(ADA, "manage_people", (about, mail())).await;
+    home.outcome_of(ADA, "remember_fact", fact(), mail()).await;
+    home.outcome_of(ADA, "manage_people", about, mail()).await;
     let source = |outcome: Outcome| match outcome {
         Outcome::From(source, words) => {
             assert!(matches!(*words, Outcome::Text(_)));

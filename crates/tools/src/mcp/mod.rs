@@ -140,13 +140,14 @@ impl Servers {
     /// When there is no such server or tool, or the database fails.
     pub async fn class(
         &self,
-        (name, wish): (&str, &Wish),
+        name: &str,
+        wish: &Wish,
         store: &Store,
         now: Timestamp,
     ) -> Result<ServerTools, ClassError> {
         let tools = self.tools_of(name)?;
         if let Some(place) = &self.place {
-            tools.class(wish, (store, &place.classes), now).await?;
+            tools.class(wish, store, &place.classes, now).await?;
         }
         self.tools_of(name)
     }

@@ -50,8 +50,8 @@ pub(super) struct McpTool {
 
 impl McpTool {
     /// What `server` lists, under this name and as it is classed.
-    pub(super) fn new(server: &Arc<Server>, (name, class): (String, Class), listed: Listed) -> Self {
-        let spec = spec(&server.settings, (name, class.holds()), &listed);
+    pub(super) fn new(server: &Arc<Server>, name: String, class: Class, listed: Listed) -> Self {
+        let spec = spec(&server.settings, name, class.holds(), &listed);
         Self { server: Arc::clone(server), listed, class, spec }
     }
 
@@ -111,7 +111,7 @@ impl McpTool {
     }
 }
 
-fn spec(settings: &Settings, (name, class): (String, Option<ToolClass>), listed: &Listed) -> ToolSpec {
+fn spec(settings: &Settings, name: String, class: Option<ToolClass>, listed: &Listed) -> ToolSpec {
     // What a server says of itself is believed of those alone that somebody vouches for.
     let believed = settings.trusted_annotations;
     let reads_only = match class {

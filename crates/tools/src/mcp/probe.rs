@@ -68,16 +68,19 @@ pub fn known(settings: &Settings, data_dir: &Path) -> Option<usize> {
 /// As [`crate::mcp::Servers::class`], beside no running Hob: of the tools that the server had when it was last asked.
 ///
 /// # Errors
-/// When it was never asked, there is no such tool, or the database fails.
+/// When it was never asked, or there is no such tool.
 pub async fn class(
     settings: &Settings,
     wish: &Wish,
-    (data_dir, store, classes): (&Path, &Store, &Classes),
+    data_dir: &Path,
+    store: &Store,
     now: Timestamp,
 ) -> Result<ServerTools, ClassError> {
+    let classes = Classes::default();
+    classes.load(store).await?;
     let known = Known::load(data_dir, &settings.name, &settings.identity());
     let known = known.ok_or_else(|| ClassError::Unknown(settings.name.clone()))?;
-    let tools = || ServerTools::of(settings, &known.tools, classes);
-    tools().class(wish, (store, classes), now).await?;
+    let tools = || ServerTools::of(settings, &known.tools, &classes);
+    tools().class(wish, store, &classes, now).await?;
     Ok(tools())
 }

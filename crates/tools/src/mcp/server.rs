@@ -221,9 +221,9 @@ impl Server {
         let names = names::offered(&self.settings.name, &own);
         let identity = self.settings.identity();
         let tools = names.into_iter().zip(offered).filter_map(|(name, tool)| {
-            let class = self.place.classes.of((&self.settings.name, &identity), &tool);
+            let class = self.place.classes.of(&self.settings.name, &identity, &tool);
             let is_off = class == Class::Said(ToolClass::Off);
-            (!is_off).then(|| Arc::new(McpTool::new(self, (name, class), tool)) as Arc<dyn Tool>)
+            (!is_off).then(|| Arc::new(McpTool::new(self, name, class, tool)) as Arc<dyn Tool>)
         });
         shed.publish(&self.settings.name, tools.collect());
     }

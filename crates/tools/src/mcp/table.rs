@@ -97,7 +97,7 @@ impl ServerTools {
         let own: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
         let identity = settings.identity();
         let line = |(name, tool): (String, &Listed)| {
-            let said = classes.of((&settings.name, &identity), tool);
+            let said = classes.of(&settings.name, &identity, tool);
             ToolLine {
                 name,
                 own: tool.name.clone(),
@@ -150,7 +150,8 @@ impl ServerTools {
     pub(super) async fn class(
         &self,
         wish: &Wish,
-        (store, classes): (&Store, &Classes),
+        store: &Store,
+        classes: &Classes,
         now: Timestamp,
     ) -> Result<(), ClassError> {
         let said = self.said(wish)?;
@@ -158,7 +159,7 @@ impl ServerTools {
         let (server, owned, at) = (self.server.clone(), owned.collect::<Vec<_>>(), millis(now));
         let put = async move |tx: &mut Tx| {
             let said = owned.iter().map(|(tool, class, digest)| NewClass { tool, class: *class, digest });
-            mcp_classes::put(tx, (&server, &said.collect::<Vec<_>>()), at).await
+            mcp_classes::put(tx, &server, &said.collect::<Vec<_>>(), at).await
         };
         store.write(put).await?;
         classes.take(&self.server, &said);

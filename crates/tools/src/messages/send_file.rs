@@ -14,7 +14,7 @@ use crate::files::room::{Room, RoomError};
 use crate::files::text::size;
 use crate::messages::{HERE, MODULE};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Request, Tool, ToolSpec};
+use crate::{Brought, Heard, Invocation, Outcome, Request, Tool, ToolSpec};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::origin::{Origin, Source};
 use hob_core::domain::outgoing::Delivery;
@@ -78,7 +78,7 @@ impl SendFile {
         }
         let name =
             Path::new(&path).file_name().map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned());
-        self.records.snapshot(invocation, &name, (bytes, Source::new(Origin::File, &path))).await
+        self.records.snapshot(invocation, Brought { name, bytes }, Source::new(Origin::File, &path)).await
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Told {
 }
 
 /// What there is to tell of a reply as it stands now, and what is told then; none: nothing new.
-pub(super) fn more(told: Option<Told>, (run, text): (RunId, Arc<str>)) -> (Told, Option<GrowingEvent>) {
+pub(super) fn more(told: Option<Told>, run: RunId, text: Arc<str>) -> (Told, Option<GrowingEvent>) {
     let before = told.filter(|told| told.run == run && text.starts_with(&*told.text));
     let before = before.unwrap_or_else(|| Told { run, text: Arc::from(""), whole: 0, open: String::new() });
     let Some(new) = text.get(before.text.len()..).filter(|new| !new.is_empty()) else { return (before, None) };
@@ -106,7 +106,7 @@ mod tests {
         let signs: Vec<char> = text.chars().collect();
         for piece in signs.chunks(step) {
             so_far.extend(piece);
-            let (now, event) = more(told.take(), (RunId(1), Arc::from(so_far.as_str())));
+            let (now, event) = more(told.take(), RunId(1), Arc::from(so_far.as_str()));
             told = Some(now);
             let event = event.unwrap();
             bytes += event.blocks.len() + event.open.len();
@@ -134,12 +134,12 @@ mod tests {
 
     #[test]
     fn f8_nothing_new_is_not_told_and_another_reply_begins_anew() {
-        let (told, event) = more(None, (RunId(1), Arc::from("One.\n\nTwo")));
+        let (told, event) = more(None, RunId(1), Arc::from("One.\n\nTwo"));
         let event = event.unwrap();
         assert_eq!((event.at, &*event.blocks, &*event.open), (0, "<p>One.</p>\n", "<p>Two</p>\n"));
-        let (told, event) = more(Some(told), (RunId(1), Arc::from("One.\n\nTwo")));
+        let (told, event) = more(Some(told), RunId(1), Arc::from("One.\n\nTwo"));
         assert_eq!(event, None);
-        let (_, event) = more(Some(told), (RunId(2), Arc::from("One.\n\nTwo")));
+        let (_, event) = more(Some(told), RunId(2), Arc::from("One.\n\nTwo"));
         assert_eq!(event.unwrap().at, 0);
     }
 }

@@ -17,7 +17,8 @@ impl Served {
     pub(crate) async fn post(
         &self,
         chat: &str,
-        (id, text): (String, String),
+        id: String,
+        text: String,
         files: Vec<(String, Vec<u8>)>,
     ) -> Result<Accepted, IntakeError> {
         let uploads: Vec<String> = (0..files.len()).map(|index| format!("{chat}/{id}/{index}")).collect();
@@ -27,7 +28,7 @@ impl Served {
             Attachment { handle: handle.clone(), name, bytes: Some(size) }
         });
         let attachments = attachments.collect();
-        let taken = self.hand_in(chat, (id, Happening::Posted { text }), attachments).await;
+        let taken = self.hand_in(chat, id, Happening::Posted { text }, attachments).await;
         uploads.iter().for_each(|handle| self.page.drop_upload(handle));
         taken
     }
@@ -36,7 +37,8 @@ impl Served {
     pub(crate) async fn hand_in(
         &self,
         chat: &str,
-        (external_id, happening): (String, Happening),
+        external_id: String,
+        happening: Happening,
         attachments: Vec<Attachment>,
     ) -> Result<Accepted, IntakeError> {
         let inbound = Inbound {

@@ -185,7 +185,7 @@ async fn say(
     if text.trim().is_empty() && files.is_empty() {
         return Err(Refused::Bad("a message has words, or a file".to_owned()));
     }
-    Ok(Taken::of(served.post(&chat, (id, text), files).await?))
+    Ok(Taken::of(served.post(&chat, id, text, files).await?))
 }
 
 fn broken(error: axum::extract::multipart::MultipartError) -> Refused {
@@ -213,7 +213,7 @@ async fn edit(
     Json(NewText { text }): Json<NewText>,
 ) -> Result<Json<Taken>, Refused> {
     let (chat, id) = (named(chat)?, named(id)?);
-    Taken::in_time(served.hand_in(&chat, (id, Happening::Edited { text }), Vec::new()).await?)
+    Taken::in_time(served.hand_in(&chat, id, Happening::Edited { text }, Vec::new()).await?)
 }
 
 /// Takes back a message that waits its turn.
@@ -226,7 +226,7 @@ async fn withdraw(
     Path((chat, id)): Path<(String, String)>,
 ) -> Result<Json<Taken>, Refused> {
     let (chat, id) = (named(chat)?, named(id)?);
-    Taken::in_time(served.hand_in(&chat, (id, Happening::Deleted), Vec::new()).await?)
+    Taken::in_time(served.hand_in(&chat, id, Happening::Deleted, Vec::new()).await?)
 }
 
 /// A button that is pressed.
@@ -249,7 +249,7 @@ async fn press(
     Json(Press { id, token }): Json<Press>,
 ) -> Result<Json<Taken>, Refused> {
     let (chat, id) = (named(chat)?, named(id)?);
-    Ok(Taken::of(served.hand_in(&chat, (format!("press:{id}"), Happening::Pressed { token }), Vec::new()).await?))
+    Ok(Taken::of(served.hand_in(&chat, format!("press:{id}"), Happening::Pressed { token }, Vec::new()).await?))
 }
 
 /// From where on a conversation is heard.
@@ -273,7 +273,7 @@ async fn events(
     let chat = named(chat)?;
     let had = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let mark = stream::begin(&served.router, &chat, had.or(since.since.as_deref())).await?;
-    Ok(stream::watch(served, visitor, (chat, mark)))
+    Ok(stream::watch(served, visitor, chat, mark))
 }
 
 /// An id that a page made: letters, digits, `-` and `_`.

@@ -56,7 +56,8 @@ struct Watching {
 pub(super) fn watch(
     served: Arc<Served>,
     visitor: Visitor,
-    (chat, mark): (String, Mark),
+    chat: String,
+    mark: Mark,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let (scene, let_in) = (served.page.watch(&chat), Instant::now());
     // A program that listens is nobody who looks.
@@ -144,11 +145,11 @@ impl Watching {
     }
 
     fn grown(&mut self, growing: Option<(RunId, Arc<str>)>) -> Option<Event> {
-        let Some(growing) = growing else {
+        let Some((run, text)) = growing else {
             self.told = None;
             return None;
         };
-        let (told, more) = growing::more(self.told.take(), growing);
+        let (told, more) = growing::more(self.told.take(), run, text);
         self.told = Some(told);
         event("growing", &more?)
     }

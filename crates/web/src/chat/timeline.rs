@@ -226,7 +226,7 @@ impl Look {
         let said = web_chat::said(tx, session, between(after.said, before.said)).await?;
         let answered = web_chat::answered(tx, session, between(after.answered, before.answered)).await?;
         let open = web_chat::open(tx, session).await?;
-        let mut timeline = together((said, answered), (after, before), open);
+        let mut timeline = together(said, answered, after, before, open);
         for file in attached(tx, session, &timeline).await? {
             let id = format!("i{}", file.inbound.0);
             let link = FileLink { id: file.id, name: file.name, mime: file.mime, bytes: file.bytes };
@@ -251,11 +251,7 @@ async fn attached(tx: &mut Tx, session: SessionId, shown: &Timeline) -> Result<V
 }
 
 /// The newest of both, in order. What is left out is older than all that is shown, so that nothing is passed over.
-fn together(
-    (mut said, mut answered): (Vec<Said>, Vec<Answered>),
-    (after, before): (Mark, Mark),
-    open: Vec<Open>,
-) -> Timeline {
+fn together(mut said: Vec<Said>, mut answered: Vec<Answered>, after: Mark, before: Mark, open: Vec<Open>) -> Timeline {
     let upto = Mark {
         said: said.first().map_or(after.said, |first| first.id.0),
         answered: answered.first().map_or(after.answered, |first| first.id.0),

@@ -57,7 +57,7 @@ async fn at_once(tx: &mut Tx, came: &CameIn) -> Result<Seen, StoreError> {
 
 async fn by_run(tx: &mut Tx, came: &CameIn, run: RunId) -> Result<Seen, StoreError> {
     let state = web_compat::state_of(tx, run).await?;
-    let spoken = web_compat::spoken(tx, came.session, (run, came.at)).await?;
+    let spoken = web_compat::spoken(tx, came.session, run, came.at).await?;
     let settled: BTreeSet<&str> = spoken.iter().filter_map(|one| one.replaces.as_deref()).collect();
     let is_asked = spoken.iter().any(|one| one.question.is_some() && !settled.contains(one.key.as_str()));
     let is_over = match state.as_deref() {

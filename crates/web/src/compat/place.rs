@@ -79,7 +79,7 @@ impl Find {
     /// The conversation that began so.
     async fn begun(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
         let key = |end| conversation(&format!("v1-{}{end}", self.opening)).session_key().0;
-        let alike = web_compat::begun(tx, (&key('-'), &key('.'))).await?;
+        let alike = web_compat::begun(tx, &key('-'), &key('.')).await?;
         let chat = |begun: &Begun| begun.key.strip_prefix("web:").unwrap_or(&begun.key).to_owned();
         if self.is_named {
             // It is where it was before, whatever else has begun alike since.

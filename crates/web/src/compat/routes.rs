@@ -104,15 +104,15 @@ async fn complete(
     let asked = CompletionRequest::parse(&body)?.asked(caller.key)?;
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty());
     let given = text("idempotency-key");
-    let nonce = given.map_or_else(|| served.router.terms().house.rng.id(), |given| print(&["key", given]));
+    let nonce = given.map_or_else(|| served.router.config().house.rng.id(), |given| print(&["key", given]));
     let mut find = Find::of(&asked, nonce.chars().take(24).collect(), served.router.clock.now());
     find.named = text(SESSION.as_str()).map(|name| named(name.to_owned())).transpose()?;
     find.is_named = given.is_some();
     find.is_retry = text("x-stainless-retry-count").is_some_and(|count| count != "0");
     let place = served.router.store.read(async |tx| find.find(tx).await).await.map_err(Refused::from)?;
     let mut following = Following::begin(&served, place.clone(), asked.streams);
-    let message = (place.external_id.clone(), asked.text);
-    let accepted = served.post(&place.chat, message, asked.files).await.map_err(Refused::from)?;
+    let taken = served.post(&place.chat, place.external_id.clone(), asked.text, asked.files).await;
+    let accepted = taken.map_err(Refused::from)?;
     if accepted == Accepted::Ignored {
         return Err(Refused::NotAllowed.into());
     }

@@ -27,7 +27,7 @@ const AGENT_CHARS_MAX: usize = 200;
 /// Makes a link's secret known.
 pub async fn invite(tx: &mut Tx, key: &Secret, role: PageRole, now: Timestamp) -> Result<(), StoreError> {
     let until = now.checked_add(LINK_HOLDS).unwrap_or(Timestamp::MAX);
-    web_door::add_login(tx, (&hash(key.expose()), role.as_str()), until).await
+    web_door::add_login(tx, &hash(key.expose()), role.as_str(), until).await
 }
 
 /// The link. What stands behind `#` is not sent, and is in no server's log.

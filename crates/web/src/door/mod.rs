@@ -72,7 +72,7 @@ impl Door {
     }
 
     pub(super) fn rng(&self) -> Arc<dyn Rng> {
-        Arc::clone(&self.router.terms.load().house.rng)
+        Arc::clone(&self.router.config.load().house.rng)
     }
 }
 

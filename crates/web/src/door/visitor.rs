@@ -82,7 +82,7 @@ async fn note(tx: &mut Tx, id: i64, is_key: bool, now: Timestamp) -> Result<(), 
         return web_door::note_token(tx, id, now).await;
     }
     let until = now.checked_add(VISIT_HOLDS).unwrap_or(Timestamp::MAX);
-    web_door::prolong_visit(tx, id, (now, until)).await
+    web_door::prolong_visit(tx, id, now, until).await
 }
 
 impl Door {

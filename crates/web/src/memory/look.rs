@@ -55,7 +55,7 @@ pub(super) struct Overview {
 pub(super) async fn overview(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<Overview>, Refused> {
     let store = &served.router.store;
     let (scopes, (oldest, newest)) = (store.read(amount::of_scopes).await?, store.read(amount::span).await?);
-    let how = served.router.terms().house.memory.nearby.standing().to_string();
+    let how = served.router.config().house.memory.nearby.standing().to_string();
     let scopes = scopes.into_iter().map(|of| ScopeAmount {
         scope: of.scope.to_string(),
         whose: of.whose,

@@ -110,7 +110,7 @@ pub(super) async fn search(
     let limits = RecallLimits { fragments: FOUND_MAX, tokens: u64::MAX, facts: 0 };
     let now = served.router.clock.now();
     let question = Question { text, scopes, turn: None, window: None, limits, now };
-    let memory = served.router.terms().house.memory.clone();
+    let memory = served.router.config().house.memory.clone();
     let (recollection, legs) = memory.search_by_legs(&question).await?;
     let (said, facts) = store.read(async |tx| show(tx, &question, &recollection, &legs).await).await?;
     Ok(Json(SearchResult { how: how(recollection.means), said, facts }))

@@ -126,7 +126,7 @@ async fn beside<T: Send + 'static>(
 }
 
 async fn look(served: &Arc<Served>) -> Result<Standing, Refused> {
-    let Loaded { at, changes, refused, waits, .. } = served.router.terms().house.config.now();
+    let Loaded { at, changes, refused, waits, .. } = served.router.config().house.config.now();
     let files = beside(served, Files::look).await?;
     let Files { not_running, unreadable, good, broken } = files.unwrap_or_else(|| Files {
         not_running: Vec::new(),
@@ -191,7 +191,7 @@ pub(crate) async fn reload(State(served): State<Arc<Served>>, _owner: Owner) -> 
 
 /// Rings, and waits until the file was looked at; where that takes too long, how it stands then is told.
 async fn read_again(served: &Served) {
-    let house = Arc::clone(&served.router.terms().house);
+    let house = Arc::clone(&served.router.config().house);
     let mut heard = house.config.subscribe();
     heard.mark_unchanged();
     house.config.ring();
@@ -216,13 +216,13 @@ pub(crate) async fn roll_back(
     Json(PutBack { print }): Json<PutBack>,
 ) -> Result<Json<Standing>, Refused> {
     let now = served.router.clock.now();
-    let done = beside(&served, move |config, redactor| put_back(config, (&print, now), redactor));
+    let done = beside(&served, move |config, redactor| put_back(config, &print, now, redactor));
     done.await?.ok_or(NO_FILE)??;
     read_again(&served).await;
     look(&served).await.map(Json)
 }
 
-fn put_back(config: &ConfigFile, (print, now): (&str, Timestamp), redactor: &Redactor) -> Result<(), Refused> {
+fn put_back(config: &ConfigFile, print: &str, now: Timestamp, redactor: &Redactor) -> Result<(), Refused> {
     let shelf = config.history.shelf();
     let kept = shelf.good.iter().find(|kept| kept.good.text_print() == print);
     let good = kept.ok_or(Refused::NotFound("config that is kept"))?.good.text.expose();

@@ -140,8 +140,8 @@ async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<Share>, Stor
     spend::shares(tx, moments, by).await
 }
 
-async fn read(served: &Served, (days, by): (Option<u16>, By)) -> Result<(Vec<Date>, Vec<Share>), Refused> {
-    let zone = served.router.terms().house.purse.zone.clone();
+async fn read(served: &Served, days: Option<u16>, by: By) -> Result<(Vec<Date>, Vec<Share>), Refused> {
+    let zone = served.router.config().house.budget_guard.zone.clone();
     let Days { dates, moments } = Days::until(served.router.clock.now(), &zone, days);
     Ok((dates, served.router.store.read(async |tx| shares(tx, &moments, by).await).await?))
 }
@@ -158,7 +158,7 @@ pub(crate) async fn costs(
     _visitor: Visitor,
     Query(wanted): Query<Wanted>,
 ) -> Result<Json<Costs>, Refused> {
-    let (dates, all) = read(&served, (wanted.days, wanted.by.unwrap_or_default())).await?;
+    let (dates, all) = read(&served, wanted.days, wanted.by.unwrap_or_default()).await?;
     let (mut days, mut shares): (BTreeMap<Date, Sum>, BTreeMap<&str, Sum>) = (BTreeMap::new(), BTreeMap::new());
     for share in &all {
         let Some(date) = date_of(&dates, share) else { continue };
@@ -179,7 +179,7 @@ pub(crate) async fn plotted(
     _visitor: Visitor,
     Query(wanted): Query<WantedPlot>,
 ) -> Result<Response, Refused> {
-    let (dates, all) = read(&served, (wanted.days, wanted.by.unwrap_or_default())).await?;
+    let (dates, all) = read(&served, wanted.days, wanted.by.unwrap_or_default()).await?;
     let what = wanted.what.unwrap_or_default();
     let mut series: BTreeMap<&str, Series> = BTreeMap::new();
     for share in &all {

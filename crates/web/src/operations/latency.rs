@@ -32,7 +32,7 @@ pub(crate) struct Took {
 
 impl Took {
     #[expect(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose their last digit")]
-    pub(super) fn of((kind, name): (&'static str, String), histogram: &Histogram) -> Option<Self> {
+    pub(super) fn of(kind: &'static str, name: String, histogram: &Histogram) -> Option<Self> {
         let spread = histogram.spread();
         (spread.count > 0).then(|| Self {
             kind,
@@ -56,7 +56,7 @@ pub(crate) struct Latencies {
 }
 
 fn family(kind: &'static str, family: &Family<Histogram>) -> Vec<Took> {
-    family.all().into_iter().filter_map(|(labels, member)| Took::of((kind, labels.join(" ")), &member)).collect()
+    family.all().into_iter().filter_map(|(labels, member)| Took::of(kind, labels.join(" "), &member)).collect()
 }
 
 /// How long the stages of answers, models, tools, recall and the database took since the start.
@@ -64,13 +64,13 @@ fn family(kind: &'static str, family: &Family<Histogram>) -> Vec<Took> {
 pub(crate) async fn latency(State(served): State<Arc<Served>>, _visitor: Visitor) -> Json<Latencies> {
     let router = &served.router;
     let (meters, work) = (router.delivery.meters(), router.store.work());
-    let up_secs = router.clock.now().duration_since(router.terms().house.started).as_secs().max(0);
+    let up_secs = router.clock.now().duration_since(router.config().house.started).as_secs().max(0);
     let mut took = family("stage", &meters.stages);
     let order = ["queued", "first_token", "answered", "sent"];
     took.sort_by_key(|took| order.iter().position(|name| *name == took.name));
     took.extend(family("model", &meters.model_time));
     took.extend(family("tool", &meters.tool_time));
-    took.extend(Took::of(("recall", "all".to_owned()), &meters.recall));
-    took.extend(Took::of(("commit", "all".to_owned()), &work.commits));
+    took.extend(Took::of("recall", "all".to_owned(), &meters.recall));
+    took.extend(Took::of("commit", "all".to_owned(), &work.commits));
     Json(Latencies { up_secs, took })
 }

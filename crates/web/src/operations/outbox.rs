@@ -92,8 +92,8 @@ pub(crate) async fn given_up(
     _visitor: Visitor,
     Query(part): Query<Part>,
 ) -> Result<Json<Chunks>, Refused> {
-    let before = part.mark()?.unwrap_or((i64::MAX, i64::MAX));
-    let rows = served.router.store.read(async |tx| operations::given_up(tx, before, ASKED).await).await?;
+    let (moment, row) = part.mark()?.unwrap_or((i64::MAX, i64::MAX));
+    let rows = served.router.store.read(async |tx| operations::given_up(tx, moment, row, ASKED).await).await?;
     Ok(Json(Chunks::of(&served, rows, |row| (row.ended_at.unwrap_or_default(), row.id.0))))
 }
 

@@ -40,7 +40,7 @@ struct Upkeep {
 /// How Hob fares: channels, what does not work, what is at work, what was spent today.
 #[utoipa::path(get, path = "/api/operations", tag = "operations", responses((status = 200, body = Overview), (status = 401, body = Problem)))]
 pub(crate) async fn overview(State(served): State<Arc<Served>>, _visitor: Visitor) -> Json<Overview> {
-    let house = Arc::clone(&served.router.terms().house);
+    let house = Arc::clone(&served.router.config().house);
     let round = house.upkeep.get();
     let millis = |took: std::time::Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let upkeep = round.ended.map(|ended| Upkeep {

@@ -98,7 +98,7 @@ async fn list_with_history(
     done: bool,
 ) -> Result<Vec<(ScheduleRow, Vec<OccurrenceRow>)>, StoreError> {
     let mut all = Vec::new();
-    for row in operations::schedules(tx, (before, done), ASKED).await? {
+    for row in operations::schedules(tx, before, done, ASKED).await? {
         let came = occurrences::history(tx, row.id, CAME).await?;
         all.push((row, came));
     }
@@ -106,7 +106,7 @@ async fn list_with_history(
 }
 
 impl Schedule {
-    fn of((row, came): (ScheduleRow, Vec<OccurrenceRow>), now: Timestamp) -> Self {
+    fn of(row: ScheduleRow, came: Vec<OccurrenceRow>, now: Timestamp) -> Self {
         let came = came.into_iter().map(|came| Came {
             due_at: came.due_at,
             state: came.state,
@@ -154,7 +154,8 @@ pub(crate) async fn list(
     let (rows, more) = paged(rows);
     let now = served.router.clock.now();
     let next = rows.last().filter(|_| more).map(|(row, _)| row.id.0);
-    Ok(Json(Schedules { schedules: rows.into_iter().map(|row| Schedule::of(row, now)).collect(), next }))
+    let schedules = rows.into_iter().map(|(row, came)| Schedule::of(row, came, now)).collect();
+    Ok(Json(Schedules { schedules, next }))
 }
 
 /// What is to be done, and when.
@@ -184,7 +185,7 @@ pub(crate) async fn make(
     let redact = |text: String| router.redactor.redact(&text).into_owned();
     let wish = Wish { when: Some(redact(new.when)), task: Some(redact(new.task)), zone: new.zone };
     let maker = Maker { user, conversation: place, taint: Taint::default(), call: None };
-    let house = router.terms().house.purse.zone.clone();
+    let house = router.config().house.budget_guard.zone.clone();
     let new = wish.shape(maker, (&house, now)).map_err(|error| Refused::Bad(error.to_string()))?;
     let made = router.store.write(async move |tx| make_once(tx, &new, now).await).await?;
     answer(&served, made, now).map(Json)
@@ -234,7 +235,7 @@ pub(crate) async fn change(
         Wished::Resume => Change::Resume,
         Wished::Run => Change::RunNow,
     };
-    alter(&served, (id, change)).await.map(Json)
+    alter(&served, id, change).await.map(Json)
 }
 
 /// Takes a schedule away; one that stands in the config is taken out there.
@@ -245,10 +246,10 @@ pub(crate) async fn remove(
     _owner: Owner,
     Path(id): Path<i64>,
 ) -> Result<StatusCode, Refused> {
-    alter(&served, (id, Change::Remove)).await.map(|_| StatusCode::NO_CONTENT)
+    alter(&served, id, Change::Remove).await.map(|_| StatusCode::NO_CONTENT)
 }
 
-async fn alter(served: &Served, (id, change): (i64, Change)) -> Result<Schedule, Refused> {
+async fn alter(served: &Served, id: i64, change: Change) -> Result<Schedule, Refused> {
     let (router, now) = (&served.router, served.router.clock.now());
     let principal = owner::principal(router).await?;
     // The page is nobody's but its owner's: everything may be seen there.
@@ -262,7 +263,7 @@ fn answer(served: &Served, changed: Changed, now: Timestamp) -> Result<Schedule,
     match changed {
         Changed::Done(row, came) => {
             served.router.alarm.notify_one();
-            Ok(Schedule::of((*row, came), now))
+            Ok(Schedule::of(*row, came, now))
         }
         Changed::Unknown => Err(Refused::NotFound("schedule")),
         other => Err(Refused::Conflict(other.told("", now).err().unwrap_or_default())),

@@ -80,7 +80,7 @@ impl From<ClassError> for Refused {
 #[utoipa::path(get, path = "/api/operations/servers", tag = "operations", responses((status = 200, body = McpServers), (status = 401, body = Problem)))]
 pub(crate) async fn servers(State(served): State<Arc<Served>>, _visitor: Visitor) -> Json<McpServers> {
     let router = &served.router;
-    let all = router.terms().house.servers.clone();
+    let all = router.config().house.servers.clone();
     let lines = all.standing(router.clock.now());
     let servers = lines.iter().map(|line| router.redactor.redact(line).into_owned()).collect();
     Json(McpServers { servers, names: all.names() })

@@ -48,7 +48,7 @@ pub(crate) struct Skills {
 #[utoipa::path(get, path = "/api/operations/skills", tag = "operations", responses((status = 200, body = Skills), (status = 401, body = Problem)))]
 pub(crate) async fn skills(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<Skills>, Refused> {
     let records = served.router.store.read(skills::list).await?;
-    let list = served.router.terms().house.skills.list_by(&records);
+    let list = served.router.config().house.skills.list_by(&records);
     let entry = |line: hob_core::domain::skills::SkillLine| SkillEntry {
         standing: line.standing.as_str(),
         usable: line.standing.is_usable(),

@@ -59,7 +59,7 @@ impl Recipient {
     }
 
     /// Seals words with a key and a salt that are used once.
-    pub(super) fn seal(&self, words: &[u8], (own, salt): (&SecretKey, [u8; SALT_BYTES])) -> Result<Vec<u8>, SealError> {
+    pub(super) fn seal(&self, words: &[u8], own: &SecretKey, salt: [u8; SALT_BYTES]) -> Result<Vec<u8>, SealError> {
         let own_public = own.public_key().to_encoded_point(false);
         let their_public = self.key.to_encoded_point(false);
         let shared = (self.key.to_projective() * *own.to_nonzero_scalar()).to_affine().x();
@@ -102,7 +102,7 @@ mod tests {
         let recipient = Recipient::new(&bytes(their_key), &bytes("BTBZMqHH6r4Tts7J_aSIgg")).unwrap();
         let own = SecretKey::from_slice(&bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw")).unwrap();
         let salt = bytes("DGv6ra1nlYgDCS1FRnbzlw").try_into().unwrap();
-        let sealed = recipient.seal(b"When I grow up, I want to be a watermelon", (&own, salt)).unwrap();
+        let sealed = recipient.seal(b"When I grow up, I want to be a watermelon", &own, salt).unwrap();
         let expected = "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6Tlz\
                         AC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN";
         assert_eq!(URL_SAFE_NO_PAD.encode(sealed), expected);

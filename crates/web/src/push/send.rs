@@ -93,7 +93,7 @@ impl Post<'_> {
         let url = endpoint(&to.endpoint, self.guard)?;
         let says = |error: SealError| error.to_string();
         let sealed = recipient(to).and_then(|recipient| sealed(&recipient, &letter.words)).map_err(says)?;
-        let proof = self.key.authorization(&url, (now.saturating_add(SIGNED_SECS), self.subject)).map_err(says)?;
+        let proof = self.key.authorization(&url, now.saturating_add(SIGNED_SECS), self.subject).map_err(says)?;
         let text = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
         let headers = HeaderMap::from_iter([
             (header::AUTHORIZATION, text(&proof)?),
@@ -122,7 +122,7 @@ fn sealed(recipient: &Recipient, words: &[u8]) -> Result<Vec<u8>, SealError> {
     random.fill(&mut salt)?;
     // Of 2^32 random numbers one is no key: then this is not sent.
     let own = SecretKey::from_slice(&own).map_err(|_no_scalar| SealError::Refused)?;
-    recipient.seal(words, (&own, salt))
+    recipient.seal(words, &own, salt)
 }
 
 /// The address of a browser at its push service: sealed on the way, or a place that the operator has opened.

@@ -43,7 +43,7 @@ impl Key {
     }
 
     /// `Authorization` for the push service at `endpoint`, until a moment in seconds since 1970.
-    pub(super) fn authorization(&self, endpoint: &Url, (until, subject): (i64, &str)) -> Result<String, SealError> {
+    pub(super) fn authorization(&self, endpoint: &Url, until: i64, subject: &str) -> Result<String, SealError> {
         let claims = Claims { aud: endpoint.origin().ascii_serialization(), exp: until, sub: subject };
         let claims = serde_json::to_vec(&claims).map_err(|_has_a_form| SealError::Refused)?;
         let head = URL_SAFE_NO_PAD.encode(r#"{"typ":"JWT","alg":"ES256"}"#);
@@ -63,7 +63,7 @@ mod tests {
     fn f8_a_push_service_can_check_who_sends() {
         let key = Key::of(&fresh().unwrap()).unwrap();
         let endpoint = Url::parse("https://push.example.net:8443/v1/abc").unwrap();
-        let told = key.authorization(&endpoint, (1_700_000_000, "https://hob.example.org")).unwrap();
+        let told = key.authorization(&endpoint, 1_700_000_000, "https://hob.example.org").unwrap();
         let (token, public) = told.strip_prefix("vapid t=").unwrap().split_once(", k=").unwrap();
         let (signed, signature) = token.rsplit_once('.').unwrap();
         let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text).unwrap();

@@ -218,7 +218,7 @@ async fn compare(
     }
     let what = WhatIf::parse(&change).map_err(Refused::Bad)?;
     let recorded = served.recorded(run).await?.map_err(|why| Refused::Bad(why.to_owned()))?;
-    let table = Arc::clone(&served.router.terms().house.table);
+    let table = Arc::clone(&served.router.config().house.table);
     let bill = |label: &String| {
         let facts = table.facts(label);
         let assumed = assumed_window(label).filter(|_| facts.context_tokens.is_none());

@@ -142,7 +142,7 @@ async fn run(
     let read = served.router.store.read(async |tx| stands_beside(tx, RunId(run)).await);
     let (entry, paused, failed) = read.await?.ok_or(Refused::NotFound("run"))?;
     let entry = RunEntry::from(entry);
-    let models = served.router.terms().house.models.labels().map(|(_, label)| label.to_owned()).collect();
+    let models = served.router.config().house.models.labels().map(|(_, label)| label.to_owned()).collect();
     let (tree, gone, upto, (question, failure)) = match served.recorded(run).await? {
         Err(why) => (None, Some(why), 0, (None, None)),
         Ok(recorded) => {
@@ -248,8 +248,7 @@ async fn load_part(
         return Ok(None);
     };
     let upto = hob_store::journal::last(tx, run).await?;
-    let all = (after, i64::MAX);
-    Ok(Some((row.state, upto, hob_store::journal::part(tx, run, all, limit).await?)))
+    Ok(Some((row.state, upto, hob_store::journal::part(tx, run, after, i64::MAX, limit).await?)))
 }
 
 /// A part of a run's journal. Whoever asks for what comes after the last event that they know hears how it goes on.

@@ -12,7 +12,7 @@ use crate::projection::write::{Target, Words, say};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::money::Money;
 use hob_core::policy::budget::{Amount, Scope, Sum};
-use hob_model::purse::{Over, Refusal, Spender, Wanted};
+use hob_model::budget_guard::{Over, Refusal, Spender, Wanted};
 use hob_store::Tx;
 use hob_store::error::StoreError;
 
@@ -32,7 +32,7 @@ impl Advance {
         };
         let usd = call.reserve.unwrap_or_default();
         let wanted = Wanted { sum: Sum { usd, tokens: call.input_estimate }, over: self.over(moved) };
-        let refusal = self.purse.refuses(tx, self.spender(run), wanted, self.at).await?;
+        let refusal = self.budget_guard.refuses(tx, self.spender(run), wanted, self.at).await?;
         let persona = run.persona.as_ref().map(|persona| persona.name.clone());
         Ok(refusal.map(|refusal| reached(refusal, persona)))
     }
@@ -101,7 +101,7 @@ impl Advance {
 
     pub(super) async fn tell_of_budgets(&self, tx: &mut Tx, target: &Target<'_>, seq: i64) -> Result<(), StoreError> {
         let Some(run) = self.state.active() else { return Ok(()) };
-        for (index, note) in self.purse.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
+        for (index, note) in self.budget_guard.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
             say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), Words::note(note)).await?;
         }
         Ok(())

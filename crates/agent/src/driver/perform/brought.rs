@@ -29,14 +29,14 @@ pub(super) async fn kept(
         let name = clean(&ports.redactor.redact(&name));
         let shown = picture::look(sniff(&bytes), &bytes);
         let origin = source.cloned().unwrap_or_else(|| Source::new(Origin::File, &name));
-        let recorded = match records.brought(invocation, at, (&name, (bytes, origin))).await {
+        let recorded = match records.brought(invocation, at, Brought { name: name.clone(), bytes }, origin).await {
             Ok(recorded) => recorded,
             Err(why) => {
                 lines.push(format!("[The file {name:?} could not be kept: {why}]"));
                 continue;
             }
         };
-        lines.push(line(recorded.id, &name, (recorded.mime, recorded.bytes)));
+        lines.push(line(recorded.id, &name, recorded.mime, recorded.bytes));
         match shown {
             Some(Ok(media_type)) => pictures.push(Picture {
                 file: recorded.id,

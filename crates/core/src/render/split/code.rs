@@ -18,7 +18,7 @@ pub(super) fn cut<'a>(
     let last = ends
         .len()
         .checked_sub(1)
-        .and_then(|last| last_that((0, last), &|index| ends.get(index).is_some_and(|at| fits_at(*at))));
+        .and_then(|last| last_that(0, last, &|index| ends.get(index).is_some_and(|at| fits_at(*at))));
     if let Some(far) = last.and_then(|last| ends.get(last)).filter(|at| !head(**at).trim().is_empty()) {
         let near = ends.iter().filter(|at| **at <= *far && **at * 2 >= *far);
         // The end of the line before a blank one.

@@ -244,7 +244,7 @@ impl Splitter<'_> {
             };
             let here = place.with(room, place.empty && taken.is_empty());
             let measured =
-                |place: &Place| self.measure(place, &|dialect, page| lines::item(dialect, page, &list, (next, &item)));
+                |place: &Place| self.measure(place, &|dialect, page| lines::item(dialect, page, &list, next, &item));
             if let Some(rest) = measured(&here).and_then(|used| room.less(used)) {
                 left = rest;
                 taken.push(item);
@@ -252,7 +252,7 @@ impl Splitter<'_> {
                 continue;
             }
             let worth = self.is_worth_cutting(&here, &|next| measured(next).is_some());
-            let (head, rest) = if worth { self.cut_item(&list, (next, item), &here) } else { (None, Some(item)) };
+            let (head, rest) = if worth { self.cut_item(&list, next, item, &here) } else { (None, Some(item)) };
             next += usize::from(rest.is_none());
             taken.extend(head);
             if let Some(rest) = rest {
@@ -265,9 +265,9 @@ impl Splitter<'_> {
         (some(taken).map(|items| Block::List(List { items, ..list })), rest)
     }
 
-    fn cut_item(&self, list: &List, (index, item): (usize, Item), place: &Place) -> Parts<Item> {
+    fn cut_item(&self, list: &List, index: usize, item: Item, place: &Place) -> Parts<Item> {
         let depth = place.path.iter().filter(|container| matches!(container, Container::Item(_))).count();
-        let marker = lines::marker(self.markup, depth, list, (index, &item));
+        let marker = lines::marker(self.markup, depth, list, index, &item);
         // The marker has a line of its own where the item begins with code.
         let line = self.measure(place, &|_, page| {
             page.begin_line()?;
@@ -287,7 +287,7 @@ impl Splitter<'_> {
         let fits =
             |rows: usize| self.measure(place, &|dialect, page| lines::rows(dialect, page, &table, rows)).is_some();
         // Each row has at least its line's end.
-        let rows = last_that((1, table.rows.len().min(place.room.plain.units)), &fits);
+        let rows = last_that(1, table.rows.len().min(place.room.plain.units), &fits);
         let Some(rows) = rows.filter(|rows| *rows < table.rows.len()) else { return (None, Some(Block::Table(table))) };
         let rest = table.rows.split_off(rows);
         let after = Table { sides: table.sides.clone(), header: table.header.clone(), rows: rest, continued: true };
@@ -309,7 +309,7 @@ fn some<T>(parts: Vec<T>) -> Option<Vec<T>> {
 }
 
 /// The last number of a range that `fits`, where all up to some number do.
-fn last_that((first, last): (usize, usize), fits: &dyn Fn(usize) -> bool) -> Option<usize> {
+fn last_that(first: usize, last: usize, fits: &dyn Fn(usize) -> bool) -> Option<usize> {
     let (mut low, mut high) = (first, last + 1);
     while low < high {
         let middle = low + (high - low) / 2;

@@ -44,7 +44,7 @@ pub(super) fn cut(
 /// The best place between words.
 fn between_words(window: &str, fits: &dyn Fn(usize) -> bool) -> Option<usize> {
     let cuts = cuts(window);
-    let last = last_that((0, cuts.len().checked_sub(1)?), &|index| cuts.get(index).is_some_and(|cut| fits(cut.at)))?;
+    let last = last_that(0, cuts.len().checked_sub(1)?, &|index| cuts.get(index).is_some_and(|cut| fits(cut.at)))?;
     let far = cuts.get(last)?.at;
     // A place in the first half would make a needlessly short chunk.
     let near = cuts.iter().take(last + 1).filter(|cut| cut.at * 2 >= far);
@@ -60,7 +60,7 @@ pub(super) fn within_word(window: &str, fits: &dyn Fn(usize) -> bool) -> Option<
 }
 
 fn last_fitting(places: &[usize], fits: &dyn Fn(usize) -> bool) -> Option<usize> {
-    let last = last_that((0, places.len().checked_sub(1)?), &|index| places.get(index).is_some_and(|at| fits(*at)))?;
+    let last = last_that(0, places.len().checked_sub(1)?, &|index| places.get(index).is_some_and(|at| fits(*at)))?;
     places.get(last).copied()
 }
 

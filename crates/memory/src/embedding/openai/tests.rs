@@ -20,7 +20,7 @@ use hob_core::domain::clock::SystemClock;
 use hob_core::domain::money::Money;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::budget::{Budget, Limited, Limits};
-use hob_model::purse::Purse;
+use hob_model::budget_guard::BudgetGuard;
 use hob_model::table::Table;
 use hob_store::{Pace, Store};
 
@@ -186,8 +186,16 @@ async fn house(prices: &str, cap: f64) -> (tempfile::TempDir, Account) {
     let config: Config = toml::from_str(prices).unwrap();
     let hour = Limits { usd: Some(Money::from_usd(cap)), tokens: None };
     let budget = Budget { house: Limited { hour, ..Limited::default() }, ..Budget::default() };
-    let purse = Arc::new(Purse { budget, zone: TimeZone::UTC });
-    (dir, Account { store, table: Arc::new(Table::new(&config.models).unwrap()), purse, clock: Arc::new(SystemClock) })
+    let budget_guard = Arc::new(BudgetGuard { budget, zone: TimeZone::UTC });
+    (
+        dir,
+        Account {
+            store,
+            table: Arc::new(Table::new(&config.models).unwrap()),
+            budget_guard,
+            clock: Arc::new(SystemClock),
+        },
+    )
 }
 
 async fn rows(dir: &tempfile::TempDir) -> Vec<(String, i64, i64, Option<i64>)> {
@@ -258,7 +266,7 @@ async fn c2_vectors_without_a_known_price_count_by_their_tokens() {
     let (dir, mut account) = house("", 0.01).await;
     let hour = Limits { usd: None, tokens: Some(12) };
     let budget = Budget { house: Limited { hour, ..Limited::default() }, ..Budget::default() };
-    account.purse = Arc::new(Purse { budget, zone: TimeZone::UTC });
+    account.budget_guard = Arc::new(BudgetGuard { budget, zone: TimeZone::UTC });
     let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
     embedder.embed(&["Where is the spare key?".to_owned()]).await.unwrap();
     let rows_then = rows(&dir).await;

@@ -68,7 +68,8 @@ impl Reading {
     /// The hash of a file, and what can be shown of it.
     pub(super) fn content(
         &mut self,
-        (new, size): (&OwnedFd, u64),
+        new: &OwnedFd,
+        size: u64,
         old: Option<(&OwnedFd, u64)>,
     ) -> Result<(Option<String>, Content), ChangesError> {
         if !self.is_wanted() {
@@ -85,7 +86,7 @@ impl Reading {
                 self.count(u64::try_from(before.unwrap_or_default()).unwrap_or(u64::MAX))?;
                 let bytes = &self.pieces.0[..count];
                 content = match before {
-                    Some(before) => different((piece, bytes), &self.pieces.1[..before]),
+                    Some(before) => different(piece, bytes, &self.pieces.1[..before]),
                     None => Some(text(bytes).map_or(Content::Hidden, |text| Content::Text(text.to_owned()))),
                 };
             }
@@ -113,7 +114,7 @@ impl Reading {
 }
 
 /// What is different in a file from its first piece on that is; none: this piece is not.
-fn different((piece, new): (u64, &[u8]), old: &[u8]) -> Option<Content> {
+fn different(piece: u64, new: &[u8], old: &[u8]) -> Option<Content> {
     if new == old && !new.is_empty() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! How delivery reaches people, by the config: exchanged as a whole while it works.
+//! What the config says of delivery, and the channels that it delivers through.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +25,8 @@ pub struct DeliveryLimits {
     pub backoff_max: Duration,
 }
 
-/// What delivery goes by: all of it that is of one config, exchanged as a whole.
-pub struct Ways {
+/// What the config says of delivery, exchanged as a whole.
+pub struct DeliveryConfig {
     /// The connected platforms.
     pub channels: Vec<Arc<dyn Channel>>,
     /// The numbers.
@@ -39,31 +39,31 @@ pub struct Ways {
     pub letters: Arc<LetterRules>,
 }
 
-/// The platforms, and the tasks that speak to them.
-pub(crate) struct Reach {
-    ways: ArcSwap<Ways>,
+/// The connected channels, and the tasks that speak with them.
+pub(crate) struct ChannelRegistry {
+    config: ArcSwap<DeliveryConfig>,
     pub(crate) tracker: TaskTracker,
     pub(crate) stop: CancellationToken,
 }
 
-impl Reach {
-    pub(crate) fn new(ways: Ways, tracker: TaskTracker, stop: CancellationToken) -> Self {
-        Self { ways: ArcSwap::from_pointee(ways), tracker, stop }
+impl ChannelRegistry {
+    pub(crate) fn new(config: DeliveryConfig, tracker: TaskTracker, stop: CancellationToken) -> Self {
+        Self { config: ArcSwap::from_pointee(config), tracker, stop }
     }
 
-    /// From now on it is gone by these.
-    pub(super) fn exchange(&self, ways: Ways) {
-        self.ways.store(Arc::new(ways));
+    /// Delivers by this config from now on.
+    pub(super) fn exchange(&self, config: DeliveryConfig) {
+        self.config.store(Arc::new(config));
     }
 
-    /// What is gone by now.
-    pub(crate) fn ways(&self) -> Arc<Ways> {
-        self.ways.load_full()
+    /// The config in use.
+    pub(crate) fn config(&self) -> Arc<DeliveryConfig> {
+        self.config.load_full()
     }
 
-    /// The account that is there; none: it is not connected.
+    /// The channel of an account; none: it is not connected.
     pub(crate) fn channel(&self, place: &Conversation) -> Option<Arc<dyn Channel>> {
-        let ways = self.ways.load();
-        ways.channels.iter().find(|channel| channel.address() == (place.channel, place.account.as_str())).cloned()
+        let config = self.config.load();
+        config.channels.iter().find(|channel| channel.address() == (place.channel, place.account.as_str())).cloned()
     }
 }

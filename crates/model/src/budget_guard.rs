@@ -2,7 +2,7 @@
 //!
 //! That is in the transaction that starts the call, so that calls at once cannot overshoot together. Whoever asks a model asks here
 //! before: runs, memory, whoever hears recordings. The rules are [`hob_core::policy::budget`]'s.
-//! Start at [`Purse::refuses`].
+//! Start at [`BudgetGuard::refuses`].
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -16,7 +16,7 @@ use hob_store::{Tx, millis, spend};
 
 /// The household's caps, and its calendar.
 #[derive(Debug, Clone)]
-pub struct Purse {
+pub struct BudgetGuard {
     /// The caps.
     pub budget: Budget,
     /// Where days and months begin.
@@ -90,7 +90,7 @@ impl Standing {
     }
 }
 
-impl Purse {
+impl BudgetGuard {
     /// The first cap that a call does not fit. To be asked in the transaction that starts the call.
     pub async fn refuses(
         &self,
