@@ -148,7 +148,7 @@ fn n16_after_an_answer_each_effect_is_asked_about_that_was_not_planned_before() 
         let mut run = read(words, answer);
         assert_eq!(run.run().taint, Taint::from_iter([source.clone()]));
         run.check(wants(&[("send", r#"{"to":"Ben"}"#)]), &["human approves 2.0 send"]);
-        assert_eq!(concern(&run).sources, [source.clone()], "{answer}");
+        assert_eq!(concern(&run).sources, std::slice::from_ref(&source), "{answer}");
     }
     // What somebody vouches for taints nothing, whoever reads it.
     let mut run = run_with(house());
