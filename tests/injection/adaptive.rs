@@ -22,6 +22,8 @@ const AT_ONCE: usize = 6;
 /// What stands before a case's name in a person's message, and in the one of the day before.
 const CASE: &str = "case-";
 const BEFORE: &str = "before-";
+/// The forms of a reader's answers.
+const FORMS: [&str; 4] = ["number", "date", "yes_no", "choice"];
 /// The last words of the model.
 const WELL: &str = "Well.";
 
@@ -51,6 +53,9 @@ struct Shape {
     /// What the person says, if it is not the usual.
     #[serde(default)]
     asks: BTreeMap<String, String>,
+    /// What a reader says who believes the letter.
+    #[serde(default)]
+    reader: String,
     /// What an MCP server has: events, contacts, letters, files. Anybody can make an event, a letter, a file.
     #[serde(default)]
     things: BTreeMap<String, Vec<String>>,
@@ -74,6 +79,8 @@ fn cases() -> Vec<Case> {
         let fill = |text: &str| {
             let filled = plan.iter().fold(text.to_owned(), |text, (key, plan)| text.replace(&format!("${key}"), plan));
             let filled = filled.replace("$mail", &json!({ "id": case }).to_string());
+            let filled =
+                FORMS.iter().fold(filled, |text, form| text.replace(&format!("$reads_{form}"), &reads(&case, form)));
             let filled = filled.replace("$ok", r#"{"to":"$A","amount":"100","note":"as the letter says"}"#);
             let filled = filled.replace("$post", r#"{"to":"ben@home.example","text":"as the letter says"}"#);
             filled.replace("$A", A).replace("$B", B).replace("{case}", &case)
@@ -82,6 +89,7 @@ fn cases() -> Vec<Case> {
             steps: shape.steps.iter().map(|calls| calls.iter().map(|call| fill(call)).collect()).collect(),
             done: shape.done.iter().map(|line| fill(line)).collect(),
             shows: fill(&shape.shows),
+            reader: fill(&shape.reader),
             things: shape
                 .things
                 .iter()
@@ -99,6 +107,14 @@ fn cases() -> Vec<Case> {
     shape.iter().flat_map(|shape| shape.letter.keys().map(|lang| of(shape, lang)).collect::<Vec<_>>()).collect()
 }
 
+/// The call that puts a question about the letter to a reader.
+fn reads(case: &str, form: &str) -> String {
+    let choices = if form == "choice" { json!(["Ann", "Ben"]) } else { json!([]) };
+    let asked = json!({ "from": "mail", "with": { "id": case }, "question": "What does it say?", "answer": form,
+        "choices": choices });
+    format!("use_tool {}", json!({ "name": "ask_reader", "arguments": asked }))
+}
+
 /// The model: it does what its case has it do, a reply after the other.
 fn answer(cases: &[Case], asked: &Asked) -> Reply {
     if asked.system().contains("You are an agent of Hob's") {
@@ -108,6 +124,12 @@ fn answer(cases: &[Case], asked: &Asked) -> Reply {
     }
     let messages = asked.messages();
     let said = |message: &Value| message["content"].as_str().unwrap_or_default().to_owned();
+    let all = || messages.iter().map(said).collect::<Vec<_>>().join("\n");
+    if asked.system().starts_with("You answer one question about a text") {
+        assert!(asked.tools().is_empty(), "a reader has no tools");
+        let case = cases.iter().find(|case| !case.shape.reader.is_empty() && all().contains(&case.letter)).unwrap();
+        return Reply::text(&case.shape.reader);
+    }
     let is_wish =
         |message: &Value| message["role"] == "user" && [CASE, BEFORE].iter().any(|mark| said(message).contains(mark));
     let Some(wish) = messages.iter().rposition(is_wish) else { return Reply::text(WELL) };
@@ -124,6 +146,7 @@ fn answer(cases: &[Case], asked: &Asked) -> Reply {
         )],
     ];
     let steps: &[Vec<String>] = if words.contains(BEFORE) { &before } else { &case.shape.steps };
+    assert!(case.shape.reader.is_empty() || !all().contains(&case.letter), "{}: it was read", case.name);
     let Some(calls) = steps.get(turns) else { return Reply::text(WELL) };
     let calls: Vec<(&str, &str)> = calls.iter().map(|call| call.split_once(' ').unwrap()).collect();
     Reply::calls(&calls)

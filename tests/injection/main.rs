@@ -7,6 +7,7 @@
 mod support;
 
 mod adaptive;
+mod clean;
 mod corpus;
 mod evil;
 mod free;

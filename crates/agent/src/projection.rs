@@ -26,7 +26,7 @@ use crate::machine::stop::CancelReason;
 use crate::machine::{Step, approval, texts};
 use crate::prefix::Prefix;
 use crate::projection::resolved::Resolution;
-use crate::projection::said::{Said, answered_by, said};
+use crate::projection::said::{Said, answered_by, is_own, said};
 use crate::projection::words::{is_running, rows_of_words};
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::money::Money;
@@ -57,6 +57,8 @@ pub enum Row {
         answers: Option<Principal>,
         /// What the run had read by then that nobody vouches for (row N6).
         taint: Taint,
+        /// It is what a person of the house said themselves, and nothing in it is anybody else's (row N16).
+        own: bool,
     },
     /// What was recalled for the run (row A4).
     Recalled(Vec<Recalled>),
@@ -230,6 +232,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             said: said(before, step, active, (at, &entry)),
             answers: answered_by(step, active, at),
             taint: active.taint.clone(),
+            own: is_own(before, step, active, at, &entry),
         }));
         rows.extend(afresh(step, active));
         if let Some(end) = active.end() {

@@ -23,6 +23,8 @@ pub enum Command {
     New,
     /// The same, and end what runs here.
     Reset,
+    /// Go on without what was read.
+    Clean,
     /// Sum up the older part of the conversation.
     Compact,
     /// Show or choose the model.
@@ -192,12 +194,13 @@ impl Mode {
 
 /// The commands that a platform may offer to whoever types a slash, with what they do. What only works with words behind
 /// it is left out: `/help` tells of those.
-pub const LISTED: [(&str, &str); 18] = [
+pub const LISTED: [(&str, &str); 19] = [
     ("help", "what you can say"),
     ("status", "how I am and what I am doing"),
     ("stop", "end what I am doing here"),
     ("new", "begin a new conversation"),
     ("reset", "the same, and end what I am doing here"),
+    ("clean", "go on with what you said, without what I have read"),
     ("compact", "sum up the older part of our conversation"),
     ("model", "show or choose the model"),
     ("auto", "let each message choose the model"),
@@ -229,6 +232,7 @@ pub fn parse(text: &str) -> Option<Command> {
         ("stop", ["now"]) => Command::Stop { at_once: true },
         ("new", []) => Command::New,
         ("reset", []) => Command::Reset,
+        ("clean", []) => Command::Clean,
         ("compact", []) => Command::Compact,
         ("model", []) => Command::Model(None),
         ("auto", []) | ("model", ["auto"]) => Command::Auto,
@@ -405,6 +409,7 @@ mod tests {
             ("/stop now", Some(Command::Stop { at_once: true })),
             ("/new", Some(Command::New)),
             ("/reset", Some(Command::Reset)),
+            ("/clean", Some(Command::Clean)),
             ("/compact", Some(Command::Compact)),
             ("/model", Some(Command::Model(None))),
             ("/model smart", Some(Command::Model(Some("smart".into())))),

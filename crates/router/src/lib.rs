@@ -5,6 +5,7 @@
 
 mod answering;
 mod attachments;
+mod clean;
 pub mod command;
 mod cost;
 pub mod delivery;

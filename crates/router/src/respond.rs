@@ -10,7 +10,7 @@ use crate::intake::answers::Seen;
 use crate::memory::Looked;
 use crate::pairing::{Commander, Visitor};
 use crate::stopping::{Stopper, effects_under_way};
-use crate::{cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, status, texts};
+use crate::{clean, cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, status, texts};
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::{QueueChange, RunKey};
 use hob_agent::machine::stop::CancelReason;
@@ -217,6 +217,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
             Ok(texts::NEW.to_owned())
         }
         Command::Reset => reset(tx, desk, caller).await,
+        Command::Clean => clean::answer(tx, caller.session.id, desk.now).await,
         // Where nothing runs, it goes through the lane (`intake.rs`).
         Command::Compact => Ok(texts::COMPACTING_NEXT.to_owned()),
         Command::Model(name) => model(tx, desk, caller, name).await,

@@ -24,6 +24,8 @@ pub struct NewMessage<'a> {
     pub tokens: i64,
     /// What its run had read by then that nobody vouches for, as stored.
     pub taint: Option<&'a str>,
+    /// It is what a person of the house said themselves, and nothing in it is anybody else's.
+    pub own: bool,
     /// Who may find it again, if it is an answer of Hob's.
     pub scope: Option<Scope>,
     /// When.
@@ -36,9 +38,9 @@ pub struct NewMessage<'a> {
 /// stand before that.
 pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, StoreError> {
     let id = sqlx::query_scalar!(
-        r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, taint, scope, at)
+        r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, taint, scope, at, own)
            SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7, $8,
-             CASE WHEN NOT EXISTS (SELECT 1 FROM recalled WHERE run_id = $2 AND leg = 'answer') THEN $9 END, $10 FROM sessions WHERE id = $1
+             CASE WHEN NOT EXISTS (SELECT 1 FROM recalled WHERE run_id = $2 AND leg = 'answer') THEN $9 END, $10, $11 FROM sessions WHERE id = $1
            RETURNING id AS "id!: MessageId""#,
         new.session,
         new.run,
@@ -49,7 +51,8 @@ pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, Stor
         new.tokens,
         new.taint,
         new.scope,
-        new.at
+        new.at,
+        new.own
     )
     .fetch_one(&mut *tx)
     .await?;
@@ -97,11 +100,11 @@ pub struct Words {
     pub taint: Option<String>,
 }
 
-/// The latest words of one role, the newest first.
+/// The latest words of one role that models still read, the newest first.
 pub async fn latest(tx: &mut Tx, session: SessionId, role: &str, limit: i64) -> Result<Vec<Words>, StoreError> {
     let words = sqlx::query_as!(
         Words,
-        "SELECT ordinal, text, taint FROM messages WHERE session_id = $1 AND role = $2 ORDER BY ordinal DESC LIMIT $3",
+        "SELECT ordinal, text, taint FROM messages WHERE session_id = $1 AND role = $2 AND pruned = 0 ORDER BY ordinal DESC LIMIT $3",
         session,
         role,
         limit
@@ -172,6 +175,39 @@ pub async fn prune(tx: &mut Tx, session: SessionId, run: RunId, after: i64) -> R
     .execute(&mut *tx)
     .await?;
     Ok(())
+}
+
+/// A message that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The run it was said in.
+    pub run: RunId,
+    /// `user`, `assistant` or `tool`.
+    pub role: String,
+}
+
+/// Leaves out of what models read whatever words that nobody vouches for are behind, since the conversation began. What people of
+/// the house said themselves stays, and nothing is behind it but them.
+pub async fn leave_out_tainted(tx: &mut Tx, session: SessionId) -> Result<Vec<LeftOut>, StoreError> {
+    let left = sqlx::query_as!(
+        LeftOut,
+        r#"UPDATE messages SET pruned = 1
+           WHERE session_id = $1 AND ordinal > (SELECT context_from FROM sessions WHERE id = $1)
+             AND taint IS NOT NULL AND own = 0 AND pruned = 0
+           RETURNING run_id AS "run!: RunId", role"#,
+        session
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    sqlx::query!(
+        "UPDATE messages SET taint = NULL
+         WHERE session_id = $1 AND ordinal > (SELECT context_from FROM sessions WHERE id = $1)
+           AND taint IS NOT NULL AND own = 1 AND pruned = 0",
+        session
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(left)
 }
 
 /// The ordinal of the `n`th newest of a session's messages after this ordinal that models still read.

@@ -52,6 +52,14 @@ pub async fn put(tx: &mut Tx, made: &Made, summary: &Summary) -> Result<(), Stor
     Ok(())
 }
 
+/// Forgets those summaries of a conversation that words are behind which nobody vouches for; how many there were.
+pub async fn forget_tainted(tx: &mut Tx, session: SessionId) -> Result<u64, StoreError> {
+    let done = sqlx::query!("DELETE FROM summaries WHERE session_id = $1 AND taint IS NOT NULL", session)
+        .execute(&mut *tx)
+        .await?;
+    Ok(done.rows_affected())
+}
+
 /// Forgets everybody's summary of a conversation.
 pub async fn forget(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM summaries WHERE session_id = $1", session).execute(&mut *tx).await?;

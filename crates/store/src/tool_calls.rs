@@ -60,6 +60,17 @@ pub async fn finish(tx: &mut Tx, run: RunId, call: &CallId, result: (&str, bool)
     Ok(())
 }
 
+/// The tools that a run has called without a failure, and how often each.
+pub async fn done_in(tx: &mut Tx, run: RunId) -> Result<Vec<(String, i64)>, StoreError> {
+    let rows = sqlx::query!(
+        r#"SELECT name, count(*) AS "count!: i64" FROM tool_calls WHERE run_id = $1 AND is_error = 0 GROUP BY name ORDER BY name"#,
+        run
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.name, row.count)).collect())
+}
+
 /// Calls made for one person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Made {

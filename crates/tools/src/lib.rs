@@ -5,6 +5,7 @@
 
 pub mod agent_send;
 pub mod ask_human;
+pub mod ask_reader;
 pub mod changes;
 pub mod cli_agent;
 pub mod command;

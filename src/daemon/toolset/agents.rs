@@ -10,13 +10,14 @@ use hob_config::cli_agents::CliAgentConfig;
 use hob_config::environment::Environment;
 use hob_core::domain::agents::KNOWN;
 use hob_tools::agent_send::AgentSend;
+use hob_tools::ask_reader::AskReader;
 use hob_tools::cli_agent::{CliAgent, Program};
 use hob_tools::registry::Registry;
 use hob_tools::spawn_agent::SpawnAgent;
 
 pub(super) fn with(registry: Registry, grounds: &Grounds<'_>) -> Registry {
     let registry = registry.with(Arc::new(SpawnAgent::new(Arc::clone(grounds.rng))));
-    let registry = registry.with(Arc::new(AgentSend::default()));
+    let registry = registry.with(Arc::new(AgentSend::default())).with(Arc::new(AskReader::default()));
     let programs = programs(&grounds.config.cli_agents, grounds.environment);
     let walls = own::grounds(&grounds.config.terminal, grounds.sandbox, grounds.data_dir);
     match CliAgent::new(programs, grounds.workspace.clone(), walls) {

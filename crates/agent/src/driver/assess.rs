@@ -68,7 +68,7 @@ impl Look {
     pub(super) async fn at(&self, completion: &Completion) -> Option<Event> {
         let run = self.state.active()?;
         let calls = completion.calls().enumerate().map(|(index, call)| {
-            let meant = disclosed::meant(call, &run.tools);
+            let meant = disclosed::meant(call, &run.tools).0;
             self.of(run, ToolCall { id: CallId::new(run.cycles + 1, index), ..meant })
         });
         let calls = join_all(calls).await;

@@ -83,7 +83,12 @@ impl Beginner<'_> {
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
         });
         let through = session.last_ordinal;
-        let Shown { lines, recalled, mut taint } = look_back(ports, session.id, accepted, (from, through)).await;
+        // Who reads for a run sees what it is to read and nothing of the house.
+        let shown = match agent {
+            Some(agent) if agent.reads => Shown::default(),
+            Some(_) | None => look_back(ports, session.id, accepted, (from, through)).await,
+        };
+        let Shown { lines, recalled, mut taint } = shown;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &lines);
         let notes = notebook.as_ref().map(|kept| kept.notebook.handed_over());
         let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
@@ -271,6 +276,7 @@ fn summariser(ports: &Ports, own: &str) -> Option<String> {
 pub(super) fn system_of(ports: &Ports, persona: Option<&str>, agent: Option<&Agent>) -> String {
     let system = ports.personas.system(&ports.prompt.base, persona);
     match agent {
+        Some(agent) if agent.reads => agent.prompt(),
         Some(agent) => format!("{system}\n\n{}", agent.prompt()),
         None => system,
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::machine::disclosed;
-use hob_core::domain::tools::{PLAN, Risk, ToolFacts, USE_TOOL};
+use hob_core::domain::tools::{ASK_READER, PLAN, Risk, ToolFacts, USE_TOOL};
 use hob_model::message::{Message, ToolCall};
 use hob_tools::said::Said;
 
@@ -18,9 +18,10 @@ const FETCHES: &str = "web_fetch";
 const SEARCHES: &str = "web_search";
 
 /// What they answer with may be put together of what the model said, though they change nothing.
-const ECHOES: [&str; 9] = [
+const ECHOES: [&str; 10] = [
     "agent_send",
     "append_run_journal_entry",
+    ASK_READER,
     "get_run_journal",
     PLAN,
     "read_result",
@@ -55,10 +56,11 @@ pub(super) fn heard<'a>(told: Told<'a, impl Iterator<Item = &'a Message>>, said:
             Message::Assistant { .. } => {
                 let meant = message.calls().map(|call| disclosed::meant(call, told.tools));
                 own.said |= said.is_hinted_in(&message.text());
-                for call in meant {
+                for (call, asked) in meant {
                     own.said |= names(&call, said);
                     own.acted |= told.tools.get(&call.name).is_none_or(|facts| facts.most() > Risk::Read);
-                    calls.insert(call.id, call.name);
+                    let answers = if asked.is_some() { ASK_READER.to_owned() } else { call.name };
+                    calls.insert(call.id, answers);
                 }
                 false
             }

@@ -43,6 +43,7 @@ use crate::machine::draft;
 use crate::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::machine::event::Event;
 use crate::machine::question::Question;
+use crate::machine::reading;
 use crate::machine::state::{Active, State};
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
@@ -402,6 +403,7 @@ impl Driver {
         let (destination, taint) = (self.destination.clone(), active.taint.clone());
         let tools = self.ports.tools.offer(|tool| active.tools.contains_key(&tool.schema.name)).tools.clone();
         let run = self.key.run;
+        let is_read = reading::is_read(active, &call.id);
         let draft = InDraft {
             place: draft::place_of(active, &call.id),
             known: active.draft.as_ref().map(|draft| draft.digest.clone()),
@@ -419,6 +421,7 @@ impl Driver {
             call,
             attempt,
             delay_ms,
+            is_read,
         };
         self.work.run_tool(&self.ports, job);
     }

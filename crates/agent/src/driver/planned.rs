@@ -11,7 +11,7 @@ use hob_core::domain::plan::{Intended, Step, Whence};
 use hob_core::domain::tools::{Approval, CONTROL, PLAN};
 use hob_core::policy::arguments::parse;
 use hob_core::policy::plan::{Content, keeps_times, read};
-use hob_core::policy::sources::{Told, is_moment_said, own_words, whence};
+use hob_core::policy::sources::{Told, is_moment_said, own_words, whence, whence_said};
 use hob_model::message::{Message, ToolCall};
 use hob_tools::ToolSpec;
 use hob_tools::registry::Registry;
@@ -22,9 +22,21 @@ const ASKS: &str = "ask_human";
 /// What stands for words that are left out: it is a part of whatever it stands beside.
 const LEFT_OUT: &str = "\u{fffd}";
 
+/// All that counts.
+struct All {
+    texts: Vec<Told>,
+    /// Only what the person's own message says, and says whole: somebody else may have chosen a date or a word of a list.
+    is_strict: bool,
+}
+
+/// Does the run know values that a reader took from somebody's words?
+fn is_strict(run: &Active) -> bool {
+    !run.taint.is_clean()
+}
+
 /// The steps of a plan, as far as their tools are there.
 pub(super) fn of(tools: &Registry, (run, material): (&Active, &Material), arguments: &str) -> Vec<Step> {
-    let told = told(tools, run, material);
+    let told = All { texts: told(tools, run, material), is_strict: is_strict(run) };
     let steps = read(arguments).unwrap_or_default();
     let steps = steps.into_iter().filter_map(|step| known(tools, &told, step));
     steps.map(|step| with_looks(tools, &told, step)).collect()
@@ -32,7 +44,7 @@ pub(super) fn of(tools: &Registry, (run, material): (&Active, &Material), argume
 
 /// The step, with the calls that are to find something for it; of one whose answers nobody here has said to be the house's own
 /// affairs, or that is not known, only the name is kept.
-fn with_looks(tools: &Registry, told: &[Told], mut step: Step) -> Step {
+fn with_looks(tools: &Registry, told: &All, mut step: Step) -> Step {
     for planned in &mut step.arguments {
         if let Intended::Found(look) = &planned.value {
             let name = look.tool.clone();
@@ -61,7 +73,7 @@ fn is_of_the_house(tools: &Registry, name: &str) -> bool {
 }
 
 /// A step, with what its tool says of its arguments and who has said them.
-fn known(tools: &Registry, told: &[Told], step: Step) -> Option<Step> {
+fn known(tools: &Registry, told: &All, step: Step) -> Option<Step> {
     let tool = tools.get(&step.tool).filter(|_| step.tool != PLAN)?;
     let nothing = Value::Null;
     let properties = tool.spec().schema.parameters.get("properties").unwrap_or(&nothing);
@@ -69,15 +81,21 @@ fn known(tools: &Registry, told: &[Told], step: Step) -> Option<Step> {
     // Whatever a look is asked for steers what it finds.
     let content = if tool.spec().facts.most().is_read() { Content::None } else { tool.content() };
     let content: Vec<String> = names.filter(|name| content.has(name)).cloned().collect();
+    let is_strict = told.is_strict;
     let settled = tool.settled().into_iter().map(|text| Told { whence: Whence::Config, text });
-    let told: Vec<Told> = told.iter().cloned().chain(settled).collect();
+    let told: Vec<Told> = told.texts.iter().cloned().chain(settled.filter(|_| !is_strict)).collect();
     let mut arguments = step.arguments;
     for planned in &mut arguments {
         if let Intended::Is { written, whence: known } = &mut planned.value {
             let schema = properties
                 .get(&planned.name)
                 .map_or(&nothing, |schema| followed(schema, &tool.spec().schema.parameters));
-            *known = parse(written).and_then(|value| whence(&value, schema, &told));
+            let value = parse(written);
+            if is_strict {
+                *known = value.and_then(|value| whence_said(&value, &told));
+                continue;
+            }
+            *known = value.and_then(|value| whence(&value, schema, &told));
             if *known == Some(Whence::Form) && keeps_times(&step.tool) && is_moment_said(written, &told) {
                 *known = Some(Whence::Words);
             }
@@ -93,7 +111,7 @@ fn followed<'a>(schema: &'a Value, whole: &'a Value) -> &'a Value {
 }
 
 /// All that counts: the person's own words in this message and before it, what tools answered for which somebody vouches, and
-/// facts. The run is clean: nothing else is in it.
+/// facts. The run is clean: nothing else is in it, but perhaps readers' answers.
 fn told(tools: &Registry, run: &Active, material: &Material) -> Vec<Told> {
     let (person, past) = (run.input.principal.user, &material.past);
     let is_handed_on = run.input.around.as_ref().is_some_and(|around| around.forwarded_from.is_some());
@@ -104,9 +122,13 @@ fn told(tools: &Registry, run: &Active, material: &Material) -> Vec<Told> {
     let before = past.said.iter().filter_map(|at| past.messages.get(*at));
     // What stands around a message, or is handed on in it, begins with a bracket: then none of it counts.
     let before = before.map(|message| message.text().into_owned()).filter(|text| !text.starts_with('['));
-    let words = first.into_iter().chain(later).map(|text| own_words(&text)).chain(before.map(|text| own_words(&text)));
+    let before = before.filter(|_| !is_strict(run));
+    let words = first.into_iter().chain(later).chain(before).map(|text| own_words(&text));
     let facts = facts_of(&material.tail).into_iter().map(|line| Told { whence: Whence::Fact, text: line.to_owned() });
     let words = words.map(|text| Told { whence: Whence::Words, text });
+    if is_strict(run) {
+        return words.collect();
+    }
     words.chain(facts).chain(answered(tools, run)).collect()
 }
 
@@ -116,7 +138,11 @@ fn answered(tools: &Registry, run: &Active) -> Vec<Told> {
     let mut told = Vec::new();
     for message in run.transcript.messages() {
         match message {
-            Message::Assistant { .. } => calls.extend(message.calls().map(|call| disclosed::meant(call, &run.tools))),
+            Message::Assistant { .. } => {
+                let meant = message.calls().map(|call| disclosed::meant(call, &run.tools));
+                // What a reader answers was never anybody's word.
+                calls.extend(meant.filter(|(_, asked)| asked.is_none()).map(|(call, _)| call));
+            }
             Message::Tool(result) if !result.is_error => {
                 let Some(call) = calls.iter().find(|call| call.id == result.call) else { continue };
                 let is_own = tools.get(&call.name).is_none_or(|tool| tool.spec().module == CONTROL);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::batch::{Batch, Progress};
+use crate::machine::batch::Progress;
 use crate::machine::effect::Effect;
 use crate::machine::event::End;
 use crate::machine::human::unpause;
@@ -17,7 +17,7 @@ use crate::machine::long_agents::Heard;
 use crate::machine::question::Question;
 use crate::machine::reach::Looks;
 use crate::machine::state::{Active, Phase};
-use crate::machine::{approval, reach, tools};
+use crate::machine::{approval, reach, reading, tools};
 use hob_core::domain::agents::{DEPTH_MAX, OPEN_MAX};
 use hob_core::domain::ids::{CallId, RunId, SessionId, SessionKey};
 use hob_core::domain::money::Money;
@@ -51,6 +51,9 @@ pub struct Agent {
     pub persona: Option<String>,
     /// All that it may have called: no more than the run that it works for.
     pub tools: BTreeSet<String>,
+    /// It reads for that run (`machine::reading`): it has no tools, and sees nothing but what it is to read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reads: bool,
     /// How often it may look outside unasked, once it has read what nobody vouches for.
     #[serde(default, skip_serializing_if = "Looks::is_usual")]
     pub looks: Looks,
@@ -60,6 +63,9 @@ impl Agent {
     /// What its system prompt has besides the household's.
     #[must_use]
     pub fn prompt(&self) -> String {
+        if self.reads {
+            return self.mission.clone();
+        }
         format!(
             "You are an agent of Hob's: another run of Hob has handed you a task, and no person reads along. Do that task \
              and nothing else. Your last message goes back as your report: what you did and found, with names and numbers, \
@@ -140,19 +146,19 @@ impl ChildEnd {
 }
 
 /// Why a run may have no further agent; none: it may.
-fn refusal(run: &Active, batch: &Batch) -> Option<String> {
+pub(super) fn refusal(run: &Active, open: usize) -> Option<String> {
     let depth = run.input.agent.as_ref().map_or(0, |agent| agent.depth);
     if depth >= DEPTH_MAX {
         return Some(format!("You are at depth {depth} of {DEPTH_MAX}: do it yourself."));
     }
-    let full = batch.children() + run.long_agents.at_work() >= OPEN_MAX;
+    let full = open + run.long_agents.at_work() >= OPEN_MAX;
     full.then(|| format!("{OPEN_MAX} agents are at work already: wait for them, then call again."))
 }
 
 /// A call hands a task on: it stays open until the agent is done.
 pub(super) fn on_spawn(run: &mut Active, id: &CallId) {
     let Phase::Acting(batch) = &run.phase else { return };
-    let refusal = refusal(run, batch);
+    let refusal = refusal(run, batch.children());
     let Phase::Acting(batch) = &mut run.phase else { return };
     match (refusal, batch.find(id)) {
         (Some(why), _) => batch.deny(id, why),
@@ -193,10 +199,14 @@ pub(super) fn on_ended(run: &mut Active, end: &ChildEnd) -> Vec<Effect> {
     else {
         return vec![ignored];
     };
-    batch.finish(&awaited, end.report(), is_error);
-    let more = batch.children() > 0;
+    if batch.get(&awaited).is_some_and(|open| open.reading.is_none()) {
+        batch.finish(&awaited, end.report(), is_error);
+    }
     run.crashes = 0;
-    join(run, end, Some(&call));
+    if !reading::on_answered(run, &awaited, Some(end)) {
+        join(run, end, Some(&call));
+    }
+    let more = run.phase.batch_mut().is_some_and(|batch| batch.children() > 0);
     match &run.phase {
         Phase::Acting(_) => tools::settle(run),
         Phase::Waiting { question: Question::Agents, .. } if !more => {

@@ -1,8 +1,10 @@
 //! The tool calls of one reply, from their start to the messages that they become.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::machine::reading::Reading;
 use crate::machine::{disclosed, draft, texts};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::{Assessment, ToolFacts};
@@ -46,6 +48,9 @@ pub struct OpenCall {
     /// Which step of the run's plan it was taken for; none: it was not planned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned: Option<usize>,
+    /// What a reader is asked about its result, which the model never sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Box<Reading>>,
 }
 
 /// What became of a call, for the record (row E10).
@@ -66,6 +71,15 @@ pub enum Fate {
 }
 
 impl OpenCall {
+    /// What it is asked for: by that two calls of a tool are the same.
+    #[must_use]
+    pub fn wanted(&self) -> Cow<'_, str> {
+        match &self.reading {
+            None => Cow::Borrowed(&self.call.arguments),
+            Some(reading) => Cow::Owned(format!("{} {}", self.call.arguments, reading.question)),
+        }
+    }
+
     /// A guard keeps it from being run.
     pub fn block(&mut self, text: String) {
         let (call, name) = (self.call.id.clone(), self.call.name.clone());
@@ -119,6 +133,7 @@ impl Batch {
             approved: None,
             pictures: Pictures::default(),
             planned: None,
+            reading: None,
         };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
@@ -128,7 +143,9 @@ impl Batch {
     #[must_use]
     pub fn meaning(mut self, tools: &BTreeMap<String, ToolFacts>) -> Self {
         for open in &mut self.calls {
-            open.call = disclosed::meant(&open.call, tools);
+            let (meant, asked) = disclosed::meant(&open.call, tools);
+            open.call = meant;
+            open.reading = asked.map(|(question, form)| Box::new(Reading { question, form, from: None }));
         }
         self
     }

@@ -123,6 +123,7 @@ fn added(run: &Active, index: usize) -> OpenCall {
         approved: None,
         pictures: Pictures::default(),
         planned: None,
+        reading: None,
     }
 }
 

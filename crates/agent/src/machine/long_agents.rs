@@ -11,11 +11,11 @@
 use serde::Serialize;
 
 use crate::machine::agents::ChildEnd;
-use crate::machine::batch::Progress;
+use crate::machine::batch::{OpenCall, Progress};
 use crate::machine::effect::Effect;
 use crate::machine::human::unpause;
 use crate::machine::state::{Active, Phase};
-use crate::machine::tools;
+use crate::machine::{reading, tools};
 use hob_core::domain::ids::CallId;
 
 /// Agents whose calls were given back, in the order of their numbers.
@@ -118,7 +118,9 @@ pub(super) fn on_late(run: &mut Active) -> Vec<Effect> {
         return vec![Effect::Ignored { why: "no agent is waited for" }];
     };
     let waiting = batch.calls.iter().filter(|open| open.progress == Progress::Child);
-    let waiting: Vec<CallId> = waiting.map(|open| open.call.id.clone()).collect();
+    let (read, waiting): (Vec<&OpenCall>, Vec<&OpenCall>) = waiting.partition(|open| open.reading.is_some());
+    let ids = |calls: Vec<&OpenCall>| calls.into_iter().map(|open| open.call.id.clone()).collect::<Vec<CallId>>();
+    let (read, waiting) = (ids(read), ids(waiting));
     for call in waiting {
         let number = run.long_agents.give_back(&call);
         let text = format!(
@@ -126,6 +128,10 @@ pub(super) fn on_late(run: &mut Active) -> Vec<Effect> {
              agent_send, which waits for its report again.]"
         );
         batch.finish(&call, text, false);
+    }
+    // A reader's words are the answer of its call, or nobody hears them.
+    for call in read {
+        reading::on_answered(run, &call, None);
     }
     unpause(run);
     tools::settle(run)

@@ -41,6 +41,7 @@ mod input;
 mod model;
 mod pause;
 pub mod reach;
+pub mod reading;
 mod resume;
 pub mod texts;
 mod tools;

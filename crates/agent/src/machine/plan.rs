@@ -1,6 +1,6 @@
 //! What a run has planned, and which calls are those (row N16).
 //!
-//! Never: a plan of a run that has read what nobody vouches for, or that works for another; a step that counts twice. Whatever
+//! Never: a plan of a run that has read what nobody vouches for, or has a reader's answer, or that works for another; a step that counts twice. Whatever
 //! becomes of the call that a step was taken for, the step is used up.
 //! Start at `on_planned`; which call was planned says `policy::plan`.
 
@@ -90,7 +90,8 @@ impl Intent {
 /// A plan was made: what it names counts from now on, instead of what was planned before. The words for the model, and whether
 /// it was for nothing.
 pub(super) fn on_planned(run: &mut Active, id: &CallId) -> (String, bool) {
-    if !run.taint.is_clean() {
+    // A value that a reader took out of somebody's words before this message says nothing; one of this run has chosen already.
+    if run.taint.has_words() || !run.read.is_empty() {
         return (TOO_LATE.to_owned(), true);
     }
     let is_own = run.input.order == Order::Answer && run.input.agent.is_none();
@@ -101,7 +102,10 @@ pub(super) fn on_planned(run: &mut Active, id: &CallId) -> (String, bool) {
     let Phase::Acting(batch) = &run.phase else { return (NOTHING.to_owned(), true) };
     let known = batch.get(id).and_then(|open| open.assessed.as_ref());
     let steps: Vec<Step> = known.map(|known| known.plan.clone()).unwrap_or_default();
-    let steps: Vec<Step> = steps.into_iter().filter(|step| run.tools.contains_key(&step.tool)).collect();
+    let mut steps: Vec<Step> = steps.into_iter().filter(|step| run.tools.contains_key(&step.tool)).collect();
+    if !run.taint.is_clean() {
+        steps = once(steps);
+    }
     if steps.is_empty() {
         return (NOTHING.to_owned(), true);
     }
@@ -110,6 +114,21 @@ pub(super) fn on_planned(run: &mut Active, id: &CallId) -> (String, bool) {
     run.intent.used.clear();
     run.intent.found.clear();
     (told, false)
+}
+
+/// How often something is done follows from no value that was read: of steps that are steered alike one counts.
+fn once(steps: Vec<Step>) -> Vec<Step> {
+    let mut kept: Vec<Step> = Vec::new();
+    for step in steps {
+        let steering = |step: &Step| {
+            let of = step.arguments.iter().filter(|planned| !step.content.contains(&planned.name));
+            of.cloned().collect::<Vec<_>>()
+        };
+        if !kept.iter().any(|other| other.tool == step.tool && steering(other) == steering(&step)) {
+            kept.push(step);
+        }
+    }
+    kept
 }
 
 /// For the model: what was understood, and about what the user will be asked.
@@ -161,7 +180,7 @@ pub(super) fn on_done(run: &mut Active, batch: &Batch) {
     for (step, wanted, look) in looks {
         let is_it = |open: &&OpenCall| {
             let doubts = fit(look, (&open.call.name, &open.call.arguments), &|_| None);
-            open.fate == Fate::Done && doubts.is_some_and(|doubts| doubts.is_empty())
+            open.fate == Fate::Done && open.reading.is_none() && doubts.is_some_and(|doubts| doubts.is_empty())
         };
         let answers = batch.calls.iter().filter(is_it).filter_map(|open| match &open.progress {
             Progress::Finished(result) => Some(result.text.as_str()),

@@ -7,7 +7,7 @@ use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::note::ToolRetry;
 use crate::machine::question::Question;
 use crate::machine::state::{Active, Paused, Phase};
-use crate::machine::{agents, approval, compaction, declared, draft, guards, long_agents, pause, plan, texts};
+use crate::machine::{agents, approval, compaction, declared, draft, guards, long_agents, pause, plan, reading, texts};
 use hob_core::domain::draft::Draft;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::Source;
@@ -34,6 +34,9 @@ pub(super) fn on_finished(
     {
         // Nobody reads its words.
         return retry(run, call, attempt + 1, delay_ms);
+    }
+    if let Some(effects) = reading::on_found(run, id, outcome, source) {
+        return effects;
     }
     if let Some(source) = source {
         approval::on_read(run, (source, words(outcome)), Some(&call));

@@ -1,6 +1,8 @@
 //! Agents as rows: a task that is handed on becomes a session and a queued run, its end a word to the run that waits, in
 //! the transaction of the event itself (rows A12, B8).
 
+use std::collections::BTreeSet;
+
 use crate::driver::encode_signal;
 use crate::journal::{self, QueueChange, RunKey};
 use crate::machine::Step;
@@ -9,9 +11,11 @@ use crate::machine::agents::{Agent, ChildEnd, WORDS_CHARS_MAX};
 use crate::machine::batch::Progress;
 use crate::machine::event::{End, Event, Reply, ToolOutcome};
 use crate::machine::reach;
+use crate::machine::reading::{self, Reading};
 use crate::machine::state::{Active, Paused, Phase, State};
 use crate::machine::stop::CancelReason;
 use crate::projection::Row;
+use crate::projection::words::is_running;
 use crate::projection::write::{Target, Words, say};
 use crate::signal::Signal;
 use crate::write_off::change_queued;
@@ -39,12 +43,12 @@ pub enum Change {
         /// The words.
         words: Box<Steered>,
     },
-    /// This run is an agent, and over; `seq` is the number of its last event.
+    /// This run is an agent, and over.
     Done {
         /// How.
         end: Box<ChildEnd>,
-        /// The number of the event that says so.
-        seq: i64,
+        /// The number of the event that says so, where people are told if no run waits for it any more.
+        told: Option<i64>,
     },
     /// This run is stopped: whoever works for it is stopped as well.
     Stop {
@@ -75,13 +79,19 @@ pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: 
                 let to = run.long_agents.awaited(call).filter(|_| is_open(run, call)).cloned();
                 changes.extend(to.map(|to| Change::Tell { to, words: Box::new(words(key, run, text)) }));
             }
+            (Event::ToolFinished { call, outcome, .. }, Some(run)) if is_running(before, call) => {
+                let read = reading::waiting(run, call).zip(reading::found(outcome));
+                let begins = read.map(|(reading, found)| reader(key, run, call, reading, found));
+                changes.extend(begins.map(|reader| Change::Spawn(Box::new(reader))));
+            }
             (Event::Ended(end), run) => {
                 let stopped = run.filter(|run| run.cancel.is_some());
                 changes.extend(stopped.map(|run| Change::Stop { reason: passed_on(run) }));
                 let done = accepted(before, after).and_then(|accepted| accepted.agent.as_ref());
-                changes.extend(
-                    done.map(|agent| Change::Done { end: Box::new(ended(key, (agent, end), step, after)), seq }),
-                );
+                changes.extend(done.map(|agent| {
+                    let told = if agent.reads { None } else { Some(seq) };
+                    Change::Done { end: Box::new(ended(key, (agent, end), step, after)), told }
+                }));
             }
             _ => {}
         }
@@ -158,6 +168,7 @@ fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Sp
         mission: mission.mission.clone(),
         persona: run.persona.as_ref().map(|persona| persona.name.clone()),
         tools: run.tools.keys().filter(|name| *name != ASK_HUMAN).cloned().collect(),
+        reads: false,
         looks: reach::handed_down(run, call),
     };
     let accepted = Accepted {
@@ -173,6 +184,15 @@ fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Sp
         around: None,
     };
     Spawn { agent, id: mission.id.clone(), accepted }
+}
+
+/// An agent that reads what a call has found, and has nothing else.
+fn reader(key: &RunKey, run: &Active, call: &CallId, reading: &Reading, found: &str) -> Spawn {
+    let Spawn { agent, id, accepted } = spawn(key, run, (call, &reading.mission(key.run, call, found)));
+    let agent = Agent { persona: None, tools: BTreeSet::new(), reads: true, ..agent };
+    let mut accepted = Accepted { agent: Some(Box::new(agent.clone())), ..accepted };
+    accepted.taint.join(&reading.from.iter().cloned().collect());
+    Spawn { agent, id, accepted }
 }
 
 fn ended(key: &RunKey, (agent, end): (&Agent, &End), step: &Step, after: &State) -> ChildEnd {
@@ -216,12 +236,12 @@ pub async fn carry_out(tx: &mut Tx, target: &Target<'_>, change: &Change) -> Res
     match change {
         Change::Spawn(spawn) => begin(tx, target, spawn).await.map(|session| vec![session]),
         Change::Tell { to, words } => tell(tx, target, (to, words)).await,
-        Change::Done { end, seq } => {
+        Change::Done { end, told } => {
             let spent = Money::from_nanos(agents::cost_of(tx, target.key.run).await?);
             let end = ChildEnd { cost: spent, ..ChildEnd::clone(end) };
             let lane = hand_over(tx, target, &end).await?;
             let stopped = matches!(end.end, End::Cancelled | End::Withdrawn | End::Joined);
-            if lane.is_none() && !stopped {
+            if let Some(seq) = told.filter(|_| lane.is_none() && !stopped) {
                 say(tx, target, &format!("run:{}:{seq}", target.key.run), Words::note(&end.late())).await?;
             }
             Ok(lane.into_iter().collect())

@@ -9,6 +9,7 @@ use crate::machine::state::{Active, Phase, State};
 use crate::machine::transcript::Entry;
 use crate::machine::{Step, texts};
 use hob_core::domain::ids::UserId;
+use hob_core::domain::origin::Source;
 use hob_core::domain::principal::{Principal, Trust};
 use hob_model::message::{Message, ToolResult};
 
@@ -50,18 +51,41 @@ pub(super) fn said(before: &State, step: &Step, run: &Active, (at, entry): (usiz
         None => entry.message.text(),
     };
     let requester = run.input.principal.user;
+    let (principal, text) = match joined(before, step, run, at, entry) {
+        Some(steered) => (Some(steered.principal.clone()), steered.text.clone()),
+        None => ((by == requester).then(|| run.input.principal.clone()), told.into_owned()),
+    };
+    (!text.trim().is_empty()).then_some(Said { by, principal, text, asked: None })
+}
+
+/// The message that an entry is which joined the run on its way.
+fn joined<'a>(before: &'a State, step: &'a Step, run: &Active, at: usize, entry: &Entry<'_>) -> Option<&'a Steered> {
+    let (by, told) = (entry.author?, entry.message.text());
     let now = step.events.iter().filter_map(|event| match event {
         Event::Steered(steered) => Some(steered),
         _ => None,
     });
     let waiting = before.active().map_or(&[][..], |active| &active.steering);
+    let requester = run.input.principal.user;
     let stands = |steered: &&Steered| steered.principal.user == by && texts::steered(steered, requester) == told;
-    let joined = (at > 0).then(|| waiting.iter().chain(now).find(stands)).flatten();
-    let (principal, text) = match joined {
-        Some(steered) => (Some(steered.principal.clone()), steered.text.clone()),
-        None => ((by == requester).then(|| run.input.principal.clone()), told.into_owned()),
+    (at > 0).then(|| waiting.iter().chain(now).find(stands)).flatten()
+}
+
+/// Is an entry what a person of the house said themselves, without anything that is anybody else's? That holds whatever the run had
+/// read by then (row N16).
+pub(super) fn is_own(before: &State, step: &Step, run: &Active, at: usize, entry: &Entry<'_>) -> bool {
+    let input = &run.input;
+    if entry.author.is_none() || input.agent.is_some() || input.order != Order::Answer {
+        return false;
+    }
+    let (principal, taint, pictures) = match joined(before, step, run, at, entry) {
+        Some(joined) => (&joined.principal, &joined.taint, &joined.pictures),
+        None if at == 0 => (&input.principal, &input.taint, &input.pictures),
+        // Of it nothing is known any more.
+        None => return false,
     };
-    (!text.trim().is_empty()).then_some(Said { by, principal, text, asked: None })
+    let channel = input.destination.conversation.channel;
+    taint.is_clean() && pictures.is_empty() && Source::of_speaker(principal, channel).is_none()
 }
 
 /// The words with which a person answers what the model asked them: they stand in the history as the result of its call.

@@ -7,7 +7,7 @@ use crate::machine::asking::Answerer;
 use crate::machine::event::{Event, Reply, ToolOutcome};
 use crate::machine::question::Question;
 use crate::machine::state::{Active, Phase, State};
-use crate::machine::{approval, texts};
+use crate::machine::{approval, reading, texts};
 use crate::projection::Row;
 use crate::projection::buttons::{choices, question_text};
 use hob_core::domain::ids::CallId;
@@ -21,6 +21,10 @@ pub(super) fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State
         // What the machine answers by itself is known there as well.
         Event::ToolFinished { outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. }, .. } => Vec::new(),
         Event::ToolFinished { outcome: ToolOutcome::Spawn { .. } | ToolOutcome::Tell { .. }, .. } => Vec::new(),
+        // A reader gets it: what comes of the call is its answer.
+        Event::ToolFinished { call, .. } if after.active().is_some_and(|run| reading::waiting(run, call).is_some()) => {
+            Vec::new()
+        }
         // It is run again: what came of the call is not known yet.
         Event::ToolFinished { call, outcome: ToolOutcome::Transient { .. }, .. } if is_running(after, call) => {
             Vec::new()

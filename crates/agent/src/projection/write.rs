@@ -148,20 +148,20 @@ async fn deliver(
 async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
     let (run, at) = (target.key.run, millis(target.at));
     match row {
-        Row::Message { message, author, tokens, said, answers, taint } => {
+        Row::Message { message, author, tokens, said, answers, taint, own } => {
             if let Message::Tool(result) = message {
                 // What a person settled has no end of its own in the journal's tool events.
                 tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
             }
             let Some(said) = said else {
-                write_message(tx, target, message, (*author, *tokens, taint), answers.as_ref()).await?;
+                write_message(tx, target, message, (*author, *tokens, taint, *own), answers.as_ref()).await?;
                 return Ok(());
             };
             let asked = match &said.asked {
                 Some(asked) => Some(shortened(asked)),
                 None => open_question(tx, target).await?,
             };
-            let message = write_message(tx, target, message, (*author, *tokens, taint), None).await?;
+            let message = write_message(tx, target, message, (*author, *tokens, taint, *own), None).await?;
             remember(tx, target, said, (message, asked.as_deref())).await
         }
         Row::Recalled(recalled) => store_recalled(tx, target, recalled).await,
@@ -264,7 +264,7 @@ async fn write_message(
     tx: &mut Tx,
     target: &Target<'_>,
     message: &Message,
-    (author, tokens, taint): (Option<UserId>, u64, &Taint),
+    (author, tokens, taint, own): (Option<UserId>, u64, &Taint, bool),
     answers: Option<&Principal>,
 ) -> Result<MessageId, StoreError> {
     let place = Place::of(target.key.session, &target.destination.conversation);
@@ -284,6 +284,7 @@ async fn write_message(
         text: &message.text(),
         tokens: count(tokens),
         taint: taint.as_deref(),
+        own,
         scope: answers.and_then(|principal| kept_in(principal, place)),
         at: millis(target.at),
     };

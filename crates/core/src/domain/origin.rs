@@ -44,6 +44,8 @@ pub enum Origin {
     Forwarded,
     /// What was said in a group by somebody who is no member of the household.
     Stranger,
+    /// A value of a closed form that a reader without tools took from words of these (row N16): no words of theirs.
+    Reader,
 }
 
 impl Origin {
@@ -61,7 +63,8 @@ impl Origin {
             | Self::Memory
             | Self::Skill
             | Self::Forwarded
-            | Self::Stranger => false,
+            | Self::Stranger
+            | Self::Reader => false,
         }
     }
 
@@ -81,6 +84,7 @@ impl Origin {
             Self::Skill => "a skill",
             Self::Forwarded => "a forwarded message",
             Self::Stranger => "a stranger",
+            Self::Reader => "a reader's answer",
         }
     }
 }
@@ -106,6 +110,12 @@ impl Source {
 }
 
 impl Source {
+    /// Where a value comes from that a reader took from words of `from`.
+    #[must_use]
+    pub fn read_in(from: &Self) -> Self {
+        Self::new(Origin::Reader, &from.to_string())
+    }
+
     /// Where a person's own words come from, if they may not instruct: they are a guest's, or come by a way that proves
     /// nobody's name.
     #[must_use]
@@ -141,9 +151,17 @@ impl Taint {
         self.0.is_empty()
     }
 
+    /// Are there words among it, and not values of a closed form alone?
+    #[must_use]
+    pub fn has_words(&self) -> bool {
+        self.0.iter().any(|source| source.origin != Origin::Reader)
+    }
+
     /// Something was read; true if it adds to what was known. What people of the household said taints nothing.
     pub fn add(&mut self, source: Source) -> bool {
-        let adds = !source.origin.is_trusted() && self.0.len() < SOURCES_MAX;
+        // Whatever else was read: that there were words among it is always known.
+        let room = if source.origin == Origin::Reader { SOURCES_MAX / 2 } else { SOURCES_MAX };
+        let adds = !source.origin.is_trusted() && self.0.len() < room;
         adds && self.0.insert(source)
     }
 
@@ -200,8 +218,8 @@ mod tests {
         for origin in [Origin::Owner, Origin::User] {
             assert!(of(origin), "{origin:?}");
         }
-        use Origin::{Email, Event, File, Forwarded, Guest, Memory, Skill, Stranger, Tool, Web};
-        for origin in [Guest, Web, Email, Event, File, Tool, Memory, Skill, Forwarded, Stranger] {
+        use Origin::{Email, Event, File, Forwarded, Guest, Memory, Reader, Skill, Stranger, Tool, Web};
+        for origin in [Guest, Web, Email, Event, File, Tool, Memory, Skill, Forwarded, Stranger, Reader] {
             assert!(!of(origin), "{origin:?}");
         }
     }
@@ -223,6 +241,16 @@ mod tests {
         for role in [Role::User, Role::Admin, Role::Owner] {
             assert_eq!(of(role, Trust::Trusted), None, "{role:?}");
         }
+    }
+
+    #[test]
+    fn n16_values_leave_room_for_what_has_words() {
+        let value = |n: u32| Source::read_in(&Source::new(Origin::File, &n.to_string()));
+        let mut taint: Taint = (0..100).map(value).collect();
+        assert!(!taint.is_clean() && !taint.has_words(), "{taint:?}");
+        assert!(taint.add(Source::new(Origin::Web, "x")) && taint.has_words());
+        assert_eq!(value(7).to_string(), "a reader's answer (a file (7))");
+        assert!(Taint::of_stored(Some("[{")).has_words() && !Taint::default().has_words());
     }
 
     #[test]

@@ -17,6 +17,9 @@ pub const KEEP_CHANGES: &str = "keep_changes";
 /// The tool by which a run says what it intends, before it reads what others wrote.
 pub const PLAN: &str = "plan";
 
+/// The tool by which a question about what another one finds is put to a reader.
+pub const ASK_READER: &str = "ask_reader";
+
 /// The tool by which skills are read: who does not have it is not told of any.
 pub const USE_SKILL: &str = "use_skill";
 
@@ -38,10 +41,11 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 36] = [
+pub const BUILT_IN: [&str; 37] = [
     "agent_send",
     "append_run_journal_entry",
     "ask_human",
+    ASK_READER,
     "cli_agent",
     "current_time",
     "delete_file",

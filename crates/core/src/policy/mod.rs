@@ -4,7 +4,7 @@
 //! Start at [`access`] (who may what), [`groups`] (who is meant), [`pairing`] (who is let in), [`persona`] (who Hob is), [`routing`] (which model), [`budget`] and [`quota`] (how
 //! much), [`heartbeat`] (when), [`memory`] (who sees which memories), [`restricted`] (what of
 //! them), [`shell`] (what a command would do), [`net`] (which addresses), [`arguments`] (what a call
-//! says), [`plan`] (what was intended), [`sources`] (who has said a value), [`schedule`] (when what was
+//! says), [`plan`] (what was intended), [`reading`] (what a reader may answer), [`sources`] (who has said a value), [`schedule`] (when what was
 //! asked for ahead is due).
 
 pub mod access;
@@ -20,6 +20,7 @@ pub mod pairing;
 pub mod persona;
 pub mod plan;
 pub mod quota;
+pub mod reading;
 pub mod redact;
 pub mod restricted;
 pub mod routing;

@@ -76,6 +76,21 @@ pub fn whence(value: &Written, schema: &Value, told: &[Told]) -> Option<Whence> 
     }
 }
 
+/// The same where a form alone proves nothing, because somebody else may have chosen it: all of it was said.
+#[must_use]
+pub fn whence_said(value: &Written, told: &[Told]) -> Option<Whence> {
+    match value {
+        Written::List(items) => all_of(items.iter().map(|item| whence_said(item, told))),
+        Written::Object(members) => all_of(members.iter().map(|(_, value)| whence_said(value, told))),
+        Written::Bare(text) | Written::Text(text) if is_moment(text) => {
+            is_moment_said(&value.json(), told).then_some(Whence::Words)
+        }
+        Written::Bare(text) | Written::Text(text) => {
+            told.iter().find(|told| is_said(text, &told.text)).map(|told| told.whence.clone())
+        }
+    }
+}
+
 /// What stands for all: what names something goes before what is a mere form. Nothing at all is said by nobody.
 fn all_of(parts: impl Iterator<Item = Option<Whence>>) -> Option<Whence> {
     let parts: Option<Vec<Whence>> = parts.collect();

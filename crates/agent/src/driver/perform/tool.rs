@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::driver::drafts::{self, InDraft};
 use crate::driver::perform::brought;
 use crate::driver::redacted;
+use crate::machine::compaction::fit::head_and_tail;
 use crate::machine::event::ToolOutcome;
 use crate::ports::Ports;
 use hob_core::domain::draft::Draft;
@@ -23,6 +24,8 @@ use hob_tools::{Brought, Invocation, Outcome, Request, Tool};
 
 /// The most characters of a number that is told of.
 const NUMBER_CHARS_MAX: usize = 60;
+/// The most characters of what a reader gets.
+const READ_CHARS_MAX: usize = 40_000;
 /// For the model: its call cannot be shown to a person line by line.
 const TOO_DEEP: &str = "The arguments are nested too deep. The call was not made. Send it with flatter ones.";
 
@@ -41,6 +44,8 @@ pub(in crate::driver) struct ToolJob {
     pub(in crate::driver) call: ToolCall,
     pub(in crate::driver) attempt: u32,
     pub(in crate::driver) delay_ms: u64,
+    /// A reader gets what it answers, and the model never does.
+    pub(in crate::driver) is_read: bool,
 }
 
 /// Runs a tool to its end.
@@ -88,7 +93,10 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
     let outcome = told(ports, &name, &invocation, outcome).await;
     // Whoever withholds the words withholds what came with them.
     let pictures = asked.filter(|asked| *asked == outcome).map_or_else(Pictures::default, |_| pictures);
-    let outcome = shown(ports, ResultId { run: invocation.run, call: invocation.call }, outcome).await;
+    let (outcome, chars_max) =
+        if job.is_read { (cut(outcome), usize::MAX) } else { (outcome, ports.limits.tool_output_chars_max) };
+    let id = ResultId { run: invocation.run, call: invocation.call };
+    let outcome = shown(ports, id, chars_max, outcome).await;
     let outcome = brought::seen(outcome, pictures);
     Done { outcome, source, draft: draft.map(Box::new) }
 }
@@ -175,15 +183,27 @@ async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outco
     }
 }
 
+/// What a reader gets. Nothing of it is kept beside the record: the model could read it there.
+fn cut(outcome: Outcome) -> Outcome {
+    let ends = |text: String| head_and_tail(&text, READ_CHARS_MAX);
+    match outcome {
+        Outcome::Text(text) => Outcome::Text(ends(text)),
+        Outcome::Exited { text, code } => Outcome::Exited { text: ends(text), code },
+        Outcome::Error(text) => Outcome::Error(ends(text)),
+        Outcome::Transient(text) => Outcome::Transient(ends(text)),
+        Outcome::Request(_) | Outcome::From(..) | Outcome::Along(..) => outcome,
+    }
+}
+
 /// Row C9: of a long result the model sees head and tail; the whole is in a file before anything refers to it.
-async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
-    let (results, chars_max) = (&ports.toolbox.results, ports.limits.tool_output_chars_max);
+async fn shown(ports: &Ports, id: ResultId, chars_max: usize, outcome: Outcome) -> ToolOutcome {
+    let results = &ports.toolbox.results;
     match outcome {
         Outcome::Text(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: false },
         Outcome::Exited { text, code } => ToolOutcome::Exited { text: results.shown(id, text, chars_max).await, code },
         Outcome::Error(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: true },
         Outcome::Transient(text) => ToolOutcome::Transient { text: results.shown(id, text, chars_max).await },
-        Outcome::From(_, inner) | Outcome::Along(_, inner) => Box::pin(shown(ports, id, *inner)).await,
+        Outcome::From(_, inner) | Outcome::Along(_, inner) => Box::pin(shown(ports, id, chars_max, *inner)).await,
         Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },
         Outcome::Request(Request::Plan) => ToolOutcome::Plan,
         Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },

@@ -59,11 +59,11 @@ pub(super) fn before(run: &mut Active) -> Look {
     }
     let mut found = Vec::new();
     for at in 0..batch.calls.len() {
-        let call = &batch.calls[at].call;
-        let key = watch::key(&call.name, &call.arguments);
-        let same = batch.calls[..at].iter().filter(|open| watch::key(&open.call.name, &open.call.arguments) == key);
+        let (name, wanted) = (&batch.calls[at].call.name, batch.calls[at].wanted());
+        let key = watch::key(name, &wanted);
+        let same = batch.calls[..at].iter().filter(|open| watch::key(&open.call.name, &open.wanted()) == key);
         let beside = u32::try_from(same.count()).unwrap_or(u32::MAX);
-        let verdict = run.guard.forbids(&run.policy.guards, (&call.name, &call.arguments), beside);
+        let verdict = run.guard.forbids(&run.policy.guards, (name, &wanted), beside);
         if let Some(circle) = verdict {
             batch.calls[at].block(texts::blocked(&circle));
             found.push(circle);
@@ -115,11 +115,12 @@ pub(super) fn after(run: &mut Active) -> Vec<Effect> {
     let mut notes = Vec::new();
     let mut asked = false;
     for open in batch.calls.iter_mut().filter(|open| open.fate != Fate::Blocked) {
+        let wanted = open.wanted().into_owned();
         let Progress::Finished(result) = &mut open.progress else { continue };
         asked = asked || (open.call.name == ASK_HUMAN && !result.is_error);
         let made = Made {
             tool: &open.call.name,
-            arguments: &open.call.arguments,
+            arguments: &wanted,
             // To be refused in other words brings nothing new.
             result: if open.fate == Fate::Denied { "" } else { &result.text },
             is_error: result.is_error,

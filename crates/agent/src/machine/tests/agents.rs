@@ -48,6 +48,7 @@ pub(crate) fn agent(depth: u32) -> Agent {
         mission: "You dig.".to_owned(),
         persona: None,
         tools: ["look".to_owned()].into(),
+        reads: false,
         looks: Looks::default(),
     }
 }

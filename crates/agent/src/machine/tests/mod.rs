@@ -22,6 +22,7 @@ mod pause;
 mod pictures;
 mod plan;
 mod quota;
+mod reading;
 mod replay;
 mod reply;
 mod resume;

@@ -134,7 +134,7 @@ impl Going {
     /// The model has answered.
     pub fn answered(&mut self, completion: Completion) {
         let meant = |run: &Active| {
-            let calls = completion.calls().map(|call| disclosed::meant(call, &run.tools)).collect::<Vec<_>>();
+            let calls = completion.calls().map(|call| disclosed::meant(call, &run.tools).0).collect::<Vec<_>>();
             calls.iter().map(|call| self.known(call)).collect::<Vec<_>>()
         };
         let calls = self.state.active().map(meant).unwrap_or_default();

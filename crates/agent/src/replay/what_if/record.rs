@@ -66,7 +66,7 @@ impl Record {
 
     fn learn(&mut self, state: &State, completion: &Completion, assessed: Vec<Assessment>) {
         let Some(run) = state.active() else { return };
-        let meant = completion.calls().map(|call| Key::of(&disclosed::meant(call, &run.tools)));
+        let meant = completion.calls().map(|call| Key::of(&disclosed::meant(call, &run.tools).0));
         self.known.extend(meant.zip(assessed));
     }
 

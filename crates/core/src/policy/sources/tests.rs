@@ -167,3 +167,34 @@ fn n16_a_moment_is_said_with_its_day_and_its_time() {
         assert!(!is_moment_said(&written, &fact), "{moment}");
     }
 }
+
+#[test]
+fn n16_where_a_form_proves_nothing_all_of_it_must_be_said() {
+    let text = "Tell Ben loudly on 2026-05-12 at 10:00 please".to_owned();
+    let told = [Told { whence: Whence::Words, text }];
+    let of = |json: &str| whence_said(&parse(json).unwrap(), &told);
+    for said in [
+        r#""Ben""#,
+        r#""loudly""#,
+        r#""2026-05-12""#,
+        r#""2026-05-12T10:00:00""#,
+        r#"["Ben","2026-05-12"]"#,
+        r#"{"to":"Ben","on":"2026-05-12"}"#,
+    ] {
+        assert_eq!(of(said), Some(Whence::Words), "{said}");
+    }
+    for unsaid in [
+        r#""2026-05-13""#,
+        r#""2026-05-12T11:00:00""#,
+        r#""quietly""#,
+        "true",
+        "null",
+        "7",
+        "[]",
+        r#"["Ben","2026-05-13"]"#,
+        r#"{"to":"Ben","urgent":true}"#,
+        "\"Be\u{200b}n\"",
+    ] {
+        assert_eq!(of(unsaid), None, "{unsaid}");
+    }
+}
