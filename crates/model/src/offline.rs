@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::error::{ErrorClass, ModelError};
 use crate::message::{Completion, Message, ToolCall, ToolResult};
@@ -13,6 +14,7 @@ use crate::offline::intent::{Intent, Language, Scope};
 use crate::offline::words::Words;
 use crate::provider::{Provider, Request, Sink, ToolChoice};
 use hob_core::domain::ids::CallId;
+use hob_core::domain::tools::USE_TOOL;
 
 mod fact;
 mod found;
@@ -82,10 +84,17 @@ const SCHEDULED: &str = "[Schedule ";
 #[derive(Debug, Clone, Copy, Serialize)]
 struct NoArguments {}
 
-/// What it answers: words, or one call.
+/// The arguments of `use_tool`, which calls what is shown on need.
+#[derive(Debug, Serialize)]
+struct OnNeed<'a> {
+    name: &'a str,
+    arguments: &'a RawValue,
+}
+
+/// What it answers: words, or one call of the tool with this name.
 enum Answer {
     Say(String),
-    Call(Tool, String),
+    Call(&'static str, String),
 }
 
 #[async_trait]
@@ -98,7 +107,7 @@ impl Provider for Offline {
         let (text, calls) = match answer(request)? {
             Answer::Say(text) => (text, Vec::new()),
             Answer::Call(tool, arguments) => {
-                let call = ToolCall { id: CallId::new(0, 0), name: tool.name().to_owned(), arguments };
+                let call = ToolCall { id: CallId::new(0, 0), name: tool.to_owned(), arguments };
                 (String::new(), vec![call])
             }
         };
@@ -150,12 +159,24 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
         Intent::Nothing => return Ok(Answer::Say(words.nothing())),
         Intent::Unknown => return Ok(Answer::Say(words.unknown())),
     };
-    let may_call = request.tool_choice != ToolChoice::None;
-    if may_call && request.tools.iter().any(|offered| offered.name == tool.name()) {
-        Ok(Answer::Call(tool, arguments))
+    call(request, tool, arguments).map(|called| called.unwrap_or_else(|| Answer::Say(words.not_on_offer(tool))))
+}
+
+/// The call of a tool, where it may be called: by its name, or by way of the one that knows those that are shown on need.
+fn call(request: &Request, tool: Tool, arguments: String) -> Result<Option<Answer>, ModelError> {
+    let name = tool.name();
+    let offered = |name: &str| request.tools.iter().find(|offered| offered.name == name);
+    Ok(if request.tool_choice == ToolChoice::None {
+        None
+    } else if offered(name).is_some() {
+        Some(Answer::Call(name, arguments))
+    } else if offered(USE_TOOL).is_some_and(|further| further.description.contains(name)) {
+        let written = RawValue::from_string(arguments);
+        let arguments = written.map_err(|error| ModelError::new(ErrorClass::Malformed, error.to_string()))?;
+        Some(Answer::Call(USE_TOOL, self::arguments(&OnNeed { name, arguments: &arguments })?))
     } else {
-        Ok(Answer::Say(words.not_on_offer(tool)))
-    }
+        None
+    })
 }
 
 /// Tells what came of the calls at the history's end.

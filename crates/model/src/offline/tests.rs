@@ -133,6 +133,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
     - remind me in 20 minutes to stretch
     - remind me to take the bins out every Monday at 19:00
     - what time is it?
+
     Any other question I look up in what you told me.
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
@@ -144,6 +145,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
     - suche nach Garten
     - remind me in 20 minutes to stretch (Erinnerungen nur auf Englisch)
     - wie spät ist es?
+
     Jede andere Frage schlage ich in dem nach, was du mir gesagt hast.
 
     Um ein Modell anzuschließen, setze OPENAI_API_KEY (oder ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), oder trage es unter [provider] in config.toml ein, oder starte Ollama auf diesem Rechner; starte Hob danach neu.
@@ -156,6 +158,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
     - remind me in 20 minutes to stretch
     - remind me to take the bins out every Monday at 19:00
     - what time is it?
+
     Any other question I look up in what you told me.
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
@@ -168,6 +171,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
     - remind me in 20 minutes to stretch
     - remind me to take the bins out every Monday at 19:00
     - what time is it?
+
     Any other question I look up in what you told me.
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
@@ -180,6 +184,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
     - remind me in 20 minutes to stretch
     - remind me to take the bins out every Monday at 19:00
     - what time is it?
+
     Any other question I look up in what you told me.
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
@@ -192,6 +197,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
     - remind me in 20 minutes to stretch
     - remind me to take the bins out every Monday at 19:00
     - what time is it?
+
     Any other question I look up in what you told me.
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
@@ -282,6 +288,19 @@ fn tools_that_are_not_on_offer_are_not_called() {
     let completion = futures::executor::block_on(Offline.complete(&request, &NoSink)).unwrap();
     assert!(completion.calls().next().is_none());
     insta::assert_snapshot!(completion.text(), @"I understood that, but I would need the tool `current_time`, which I may not use here.");
+}
+
+#[test]
+fn tools_that_are_shown_on_need_are_called() {
+    let mut request = request(vec![user("what time is it?")]);
+    let description = "Further tools. There are: current_time: What the time is.".to_owned();
+    request.tools = vec![ToolSchema { name: "use_tool".to_owned(), description, parameters: json!({}) }].into();
+    let completion = futures::executor::block_on(Offline.complete(&request, &NoSink)).unwrap();
+    let call = completion.calls().next().unwrap();
+    assert_eq!(
+        (call.name.as_str(), call.arguments.as_str()),
+        ("use_tool", r#"{"name":"current_time","arguments":{}}"#)
+    );
 }
 
 #[test]

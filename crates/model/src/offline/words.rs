@@ -53,7 +53,7 @@ impl Words {
              - search for garden\n\
              - remind me in 20 minutes to stretch\n\
              - remind me to take the bins out every Monday at 19:00\n\
-             - what time is it?\n\
+             - what time is it?\n\n\
              Any other question I look up in what you told me.",
             "Es ist kein Sprachmodell angeschlossen, daher verstehe ich nur wenige Sätze:\n\
              - merk dir: der Geburtstag meiner Schwester ist der 3. Mai\n\
@@ -61,7 +61,7 @@ impl Words {
              - was habe ich über den Garten gesagt?\n\
              - suche nach Garten\n\
              - remind me in 20 minutes to stretch (Erinnerungen nur auf Englisch)\n\
-             - wie spät ist es?\n\
+             - wie spät ist es?\n\n\
              Jede andere Frage schlage ich in dem nach, was du mir gesagt hast.",
         );
         format!("{can}\n\n{}", self.pick(HOW_TO_CONNECT, HOW_TO_CONNECT_GERMAN))
