@@ -207,3 +207,24 @@ async fn d8_a_case_made_from_a_run_passes() {
     let output = home.ran(&["eval", "from-run", "9"]).await;
     assert_eq!(output.status.code(), Some(1), "{output:?}");
 }
+
+#[tokio::test]
+async fn d8_a_case_whose_work_is_handed_to_an_agent_is_judged_by_its_own_answer() {
+    let home = Home::new("");
+    let case = r#"
+[[case]]
+name = "digs"
+prompt = "Dig."
+script = [
+    { calls = [{ tool = "spawn_agent", arguments = '{"mission": "You dig.", "task": "Dig."}' }] },
+    { text = "It is dry." },
+    { text = "The report is in." },
+]
+[case.expect]
+text_contains = ["The report is in."]
+cycles_max = 2
+terminated_by = "answer"
+"#;
+    let (code, said) = home.eval(case, &[]).await;
+    assert_eq!(code, Some(0), "{said}");
+}
