@@ -226,3 +226,24 @@ async fn d8_a_case_tells_of_the_file_that_its_run_came_with() {
     let case = String::from_utf8(output.stdout).unwrap();
     assert!(case.contains("# It came with a file, which a case has not: [File \"list.md\""), "{case}");
 }
+
+#[tokio::test]
+async fn d8_a_case_whose_work_is_handed_to_an_agent_is_judged_by_its_own_answer() {
+    let home = Home::new("");
+    let case = r#"
+[[case]]
+name = "digs"
+prompt = "Dig."
+script = [
+    { calls = [{ tool = "spawn_agent", arguments = '{"mission": "You dig.", "task": "Dig."}' }] },
+    { text = "It is dry." },
+    { text = "The report is in." },
+]
+[case.expect]
+text_contains = ["The report is in."]
+cycles_max = 2
+terminated_by = "answer"
+"#;
+    let (code, said) = home.eval(case, &[]).await;
+    assert_eq!(code, Some(0), "{said}");
+}

@@ -7,8 +7,9 @@ use tokio::sync::Notify;
 
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::inbound::Conversation;
+use hob_store::agents::OpenAgent;
 use hob_store::error::StoreError;
-use hob_store::{Store, Tx, outbox, runs, sessions, switches};
+use hob_store::{Store, Tx, agents, outbox, parked, runs, sessions, switches};
 
 /// Watches conversations come to rest.
 #[derive(Clone)]
@@ -23,13 +24,14 @@ impl RestWatch {
     }
 
     /// Resolves when the conversation has no run queued or at work and nothing to be said; a run that waits for a
-    /// person is at rest, and so is what waits while the conversation or the house is paused.
+    /// person is at rest, and so is what waits while the conversation or the house is paused; one that waits for its agents is
+    /// not, as long as one of them is at work.
     pub async fn at_rest(&self, conversation: &Conversation) {
         let key = conversation.session_key().0;
         loop {
             let mut rested = std::pin::pin!(self.rest.notified());
             rested.as_mut().enable();
-            match self.store.read(async |tx| at_rest(tx, &key).await).await {
+            match self.store.look(async |tx| at_rest(tx, &key).await).await {
                 Ok(true) => return,
                 Ok(false) => rested.await,
                 Err(error) => {
@@ -48,16 +50,29 @@ async fn at_rest(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
     Ok(!(is_busy(tx, session.id).await? || outbox::look::is_open(tx, session.id).await?))
 }
 
-/// What moves on between two of these looks is seen by the second: they go the way that a run goes.
 async fn is_busy(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
     let queued = runs::count_queued(tx, session).await?;
     let active = runs::find_active(tx, session).await?;
-    match active {
-        Some(run) if run.state == "waiting" => Ok(run.signalled),
-        Some(_) => Ok(true),
+    let moves = match active {
+        Some(run) if run.state == "waiting" => run.signalled,
+        Some(_) => true,
         // What stands still is not about to move.
-        None => Ok(queued > 0 && !stands_still(tx, session).await?),
+        None => queued > 0 && !stands_still(tx, session).await?,
+    };
+    Ok(moves || agents_are_busy(tx, session).await?)
+}
+
+/// Is an agent of this conversation at work? Those too for which no run waits any more: what they report is said here.
+async fn agents_are_busy(tx: &mut Tx, home: SessionId) -> Result<bool, StoreError> {
+    let open = agents::open_at_home(tx, home).await?;
+    if open.is_empty() {
+        return Ok(false);
     }
+    let parked = parked::list(tx, Some(home)).await?;
+    let is_next = |agent: &OpenAgent| agent.is_queued() && parked.iter().all(|parked| parked.run != agent.id);
+    let signalled = agents::waiting_at_home(tx, home).await?.iter().any(|agent| agent.run.signalled);
+    let running = open.iter().any(|agent| agent.state == "running");
+    Ok(running || signalled || (open.iter().any(is_next) && !stands_still(tx, home).await?))
 }
 
 async fn stands_still(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {

@@ -105,6 +105,8 @@ pub enum Taken {
 #[derive(Default)]
 struct Chat {
     windows: Vec<mpsc::Sender<Frame>>,
+    /// What each run that is at work did last.
+    at_work: BTreeMap<RunId, Progress>,
     /// What found nobody.
     waiting: Vec<OutboxId>,
 }
@@ -140,14 +142,29 @@ impl Windows {
         !windows.is_empty()
     }
 
-    /// Another window; what waited for one.
+    /// Keeps where a run stands, for windows that are opened later.
+    fn note(&self, chat: &str, run: RunId, progress: &Progress) {
+        let mut chats = self.chats();
+        let at_work = &mut chats.entry(chat.to_owned()).or_default().at_work;
+        match progress {
+            Progress::Waiting | Progress::Idle(_) => drop(at_work.remove(&run)),
+            Progress::Working | Progress::Doing(_) => drop(at_work.insert(run, progress.clone())),
+            Progress::Delta(_) | Progress::Restart => drop(at_work.insert(run, Progress::Working)),
+        }
+    }
+
+    /// Another window, which is told what is at work; what waited for one.
     fn open(&self, chat: &str) -> (mpsc::Receiver<Frame>, Vec<OutboxId>) {
         let (window, frames) = mpsc::channel(FRAMES_MAX);
-        // A channel that was just made has room.
-        let opened = window.try_send(Frame::Open);
-        debug_assert!(opened.is_ok());
         let mut chats = self.chats();
         let chat = chats.entry(chat.to_owned()).or_default();
+        let at_work = chat.at_work.iter();
+        let stand = at_work.map(|(run, progress)| Frame::Progress { run: run.0, progress: progress.clone() });
+        for frame in [Frame::Open].into_iter().chain(stand) {
+            // A channel that was just made has room.
+            let told = window.try_send(frame);
+            debug_assert!(told.is_ok());
+        }
         chat.windows.push(window);
         (frames, std::mem::take(&mut chat.waiting))
     }
@@ -190,6 +207,7 @@ impl Channel for Windows {
 
     fn progress(&self, destination: &Destination, run: RunId, progress: &Progress) {
         let frame = Frame::Progress { run: run.0, progress: progress.clone() };
+        self.note(&destination.conversation.chat, run, progress);
         if !self.show(&destination.conversation.chat, &frame) {
             tracing::trace!(%run, "nobody watches");
         }

@@ -36,8 +36,15 @@ async fn k2_one_daemon_is_reached_by_every_channel() {
     let client = hob_http::client(Duration::from_secs(10)).unwrap();
     let page = client.get(format!("http://{address}/login")).send().await.unwrap();
     assert!(page.text().await.unwrap().contains("<!doctype html>"), "the page");
-    assert!(house.stop().await.success());
-    // The terminal has the same house, once nobody else is at work in it.
+    let added = within("key", hob(house.home.path(), &["web", "token", "add", "program"]).output()).await.unwrap();
+    let key = String::from_utf8(added.stdout).unwrap().lines().next().unwrap().to_owned();
+    let asked = client
+        .post(format!("http://{address}/v1/chat/completions"))
+        .header("authorization", format!("Bearer {key}"))
+        .header("content-type", "application/json")
+        .body(r#"{"model": "hob", "messages": [{"role": "user", "content": "the web way"}]}"#);
+    let told = within("answer on the web", asked.send()).await.unwrap().text().await.unwrap();
+    assert!(told.contains("Hob heard the web way"), "{told}");
     let mut chat = hob(house.home.path(), &["chat"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = chat.stdin.take().unwrap();
     stdin.write_all(b"the terminal way\n").await.unwrap();
@@ -45,5 +52,7 @@ async fn k2_one_daemon_is_reached_by_every_channel() {
     let said = within("end of the terminal", chat.wait_with_output()).await.unwrap();
     let said = String::from_utf8(said.stdout).unwrap();
     assert!(said.contains("Hob heard the terminal way"), "{said}");
+    // All of that was one process.
+    assert!(house.stop().await.success());
     house.nothing_refused();
 }

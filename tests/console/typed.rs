@@ -28,18 +28,6 @@ const DATA: &str = "HOB_CONSOLE_TEST_DATA";
 /// Answers by streaming; `work` stays busy until `/stop`; `fail` is not stored the first time.
 struct House<W>(Arc<Echo<W>>);
 
-impl<W> House<W> {
-    /// Was `pay` the last that was said, and no command?
-    fn is_paying(&self) -> bool {
-        let taken = self.0.taken.lock().unwrap();
-        let mut said = taken.iter().rev().filter_map(|inbound| match &inbound.happening {
-            Happening::Posted { text } => Some(text.as_str()),
-            _ => None,
-        });
-        said.find(|text| !text.starts_with('/')) == Some("pay")
-    }
-}
-
 #[async_trait]
 impl<W: Write + Send + 'static> Intake for House<W> {
     async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
@@ -57,18 +45,6 @@ impl<W: Write + Send + 'static> Intake for House<W> {
             "pid" => {
                 let pid = std::process::id();
                 self.0.console.deliver(&reply(None, &format!("pid {pid} here"))).await.unwrap();
-            }
-            "pay" => {
-                show(Progress::Working);
-                self.0.console.deliver(&reply(None, "Paying.")).await.unwrap();
-            }
-            // What has an effect is not cut in two.
-            "/stop" if self.is_paying() => {
-                self.0.console.deliver(&reply(None, "Stopping once `pay` is done.")).await.unwrap();
-            }
-            "/stop now" => {
-                show(Progress::Idle(Ended::Done));
-                self.0.console.deliver(&reply(None, "Stopped at once.")).await.unwrap();
             }
             "/stop" => {
                 show(Progress::Idle(Ended::Done));
@@ -190,25 +166,6 @@ fn a_person_types_stops_and_leaves() {
     ");
     let mode = std::fs::metadata(&history).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-}
-
-#[test]
-fn b7_ctrl_c_twice_stops_at_once() {
-    let data = tempfile::tempdir().unwrap();
-    let mut person = Person::sit_down(data.path());
-    person.sees("> ");
-    for _ in 0..2 {
-        person.types("pay\r");
-        person.sees("Paying.");
-        person.types("\u{3}");
-        person.sees("Stopping once `pay` is done.");
-        person.types("\u{3}");
-        person.sees("Stopped at once.");
-        person.sees("> ");
-    }
-    person.types("\u{4}");
-    person.sees("As it was.");
-    assert!(person.child.wait().unwrap().success());
 }
 
 #[test]

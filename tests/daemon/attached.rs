@@ -7,6 +7,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::{ChildStdin, ChildStdout};
 
 use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::fifo::Fifo;
 use crate::support::house::{ADA, House};
 use crate::support::process::{Hob, hob, within};
 use crate::typed::Person;
@@ -42,6 +43,15 @@ impl Window {
         within("line in a window", self.lines.next_line()).await.unwrap().unwrap()
     }
 }
+
+/// A tool with an effect that takes its time.
+const EFFECT: &str = r#"
+[tools.effect]
+sandbox = false
+trusted_output = true
+description = "Has an effect."
+command = ["/bin/sh", "-c", "echo up > $HOME/up; read line < $HOME/go; echo did it"]
+"#;
 
 /// Asks one question; returns the exit code and what was printed.
 async fn asked(house: &House, arguments: &[&str]) -> (Option<i32>, String) {
@@ -158,4 +168,56 @@ async fn k2_one_question_has_one_answer_and_an_exit_code() {
     // Where none runs, it is answered here.
     house.stop().await;
     assert_eq!(asked(&house, &["alone"]).await, (Some(0), "You said alone\n".to_owned()));
+}
+
+#[tokio::test]
+async fn e3_one_question_waits_for_the_agents_that_it_is_handed_to() {
+    let mut house = House::new().await;
+    house.model.otherwise(|asked| {
+        if asked.last_role() == "tool" {
+            return Reply::text("The report is in.");
+        }
+        if asked.system().contains("You are an agent of Hob's") {
+            return Reply::text("It is dry.");
+        }
+        Reply::call("spawn_agent", r#"{"mission": "You dig.", "task": "Dig."}"#)
+    });
+    let answered = (Some(0), "The report is in.\n".to_owned());
+    assert_eq!(asked(&house, &["dig"]).await, answered, "alone");
+    // The last line of a script is answered before the script is over.
+    let mut script = Window::open(&house, &[]);
+    script.says("dig").await;
+    drop(script.stdin);
+    assert_eq!(within("line of a script", script.lines.next_line()).await.unwrap().unwrap(), "The report is in.");
+    assert!(script.hob.ended().await.success());
+    house.start().await;
+    assert_eq!(asked(&house, &["dig"]).await, answered, "beside a daemon");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b7_ctrl_c_twice_stops_at_once() {
+    let house = echoing(EFFECT).await;
+    let (mut up, _go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    let mut asking = Person::sit_down(&house);
+    asking.sees("> ").await;
+    let mut later = None;
+    // In the window that asked, and in one that is opened while the tool runs.
+    for in_another in [false, true] {
+        house.model.reply(Reply::call("effect", "{}"));
+        asking.types("Go\r").await;
+        up.line().await;
+        let person = if in_another {
+            let later = later.insert(Person::sit_down(&house));
+            later.sees("> ").await;
+            later
+        } else {
+            &mut asking
+        };
+        person.types("\u{3}").await;
+        person.sees("Stopping once").await;
+        person.types("\u{3}").await;
+        person.sees("under way").await;
+    }
+    house.nothing_refused();
 }

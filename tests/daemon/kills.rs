@@ -92,6 +92,27 @@ async fn b9_a_dead_run_is_found_while_hob_runs() {
     house.nothing_refused();
 }
 
+#[tokio::test]
+async fn b13_a_lane_that_cannot_go_on_is_logged_by_its_published_name_and_goes_on_later() {
+    let mut house = House::with("[daemon]\nreconcile_secs = 1").await;
+    house.start().await;
+    house.model.reply(gated(&Gate::default(), "Never."));
+    house.model.reply(Reply::text("At last."));
+    house.say(ADA, "Go");
+    house.asked(1).await;
+    house.hob.take().unwrap().kill().await;
+    change(&house, "UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
+    house.start().await;
+    let dead = "UPDATE runs SET state = 'running', ended_at = NULL, lease_owner = 'somebody', lease_until = 1;
+                CREATE TRIGGER stuck BEFORE UPDATE OF lease_owner ON runs BEGIN SELECT RAISE(ABORT, 'stuck'); END";
+    change(&house, dead).await;
+    house.hob().until_log("agent_run.dispatch_next_failed").await;
+    assert_eq!(house.model.requests().len(), 1, "nobody could take it up");
+    change(&house, "DROP TRIGGER stuck").await;
+    assert_eq!(house.told(ADA, 1).await, ["At last."]);
+    house.nothing_refused();
+}
+
 /// Changes the database as if another process had.
 async fn change(house: &House, sql: &'static str) {
     let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();

@@ -120,6 +120,56 @@ async fn b12_a_failed_run_is_resumed_by_its_button_and_goes_on_from_its_journal(
 }
 
 #[tokio::test]
+async fn b12_what_comes_between_a_failure_and_its_resume_neither_shows_nor_loses_the_notes() {
+    let house = failed().await;
+    let panel = house.remembered(ADA);
+    // It notes something of its own, and comes to its end.
+    house.model.reply(Reply::call("update_run_journal", r#"{"objective": "Greet"}"#));
+    assert_eq!(house.ask(ADA, "Hello", Reply::text("Good day.")).await, "Good day.");
+    let hello = house.model.requests().pop().unwrap();
+    assert!(!hello.body["messages"].to_string().contains("state: One side"), "{:?}", hello.body);
+    assert!(!context(&hello).contains("The other side"), "{}", context(&hello));
+    house.say(ADA, "/journal");
+    let kept = house.told(ADA, 3).await.remove(2);
+    assert!(kept.starts_with("What I had noted when I failed") && kept.contains("One side is done"), "{kept}");
+    house.model.reply(Reply::text("The other side is done, too."));
+    house.press_remembered(ADA, &panel, "Resume");
+    assert_eq!(house.told(ADA, 4).await[3], "The other side is done, too.");
+    let asked = house.model.requests().pop().unwrap();
+    assert!(context(&asked).contains("## Next action\nThe other side"), "{}", context(&asked));
+    assert!(asked.last_text().contains("<run_journal>"), "{}", asked.last_text());
+    house.say(ADA, "/journal");
+    assert!(house.told(ADA, 5).await[4].starts_with("There is no run journal here"));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b12_a_failed_run_whose_notes_gave_way_to_others_is_resumed_from_its_journal() {
+    let mut house = failed().await;
+    let panel = house.remembered(ADA);
+    house.model.reply(Reply::call("update_run_journal", r#"{"objective": "Mow"}"#));
+    assert!(house.ask(ADA, "Mow the lawn", Reply::status(401)).await.contains("Objective: Mow"));
+    house.ended(2).await;
+    house.model.reply(Reply::text("The other side is done, too."));
+    house.press_remembered(ADA, &panel, "Resume");
+    assert_eq!(house.told(ADA, 3).await[2], "The other side is done, too.");
+    let asked = house.model.requests().pop().unwrap();
+    assert!(context(&asked).contains("## Next action\nThe other side"), "{}", context(&asked));
+    assert!(!context(&asked).contains("Mow"), "{}", context(&asked));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b12_what_a_run_noted_is_no_step_that_it_did() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(Reply::call("update_run_journal", r#"{"objective": "Mow"}"#));
+    let told = house.ask(ADA, "Mow the lawn", Reply::status(401)).await;
+    assert!(told.contains("Where it stood: nothing was done yet"), "{told}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
 async fn b12_a_failed_run_is_tried_again_from_the_start_by_words_and_knows_no_notes() {
     let house = failed().await;
     assert_eq!(house.ask(ADA, "2", Reply::text("Which fence?")).await, "Which fence?");
@@ -196,7 +246,7 @@ async fn b12_in_a_group_only_the_one_whose_task_it_is_and_owners_see_the_notes()
     house.model.reply(Reply::status(401));
     said(&house, ADA, "paint the fence").await;
     let shown = said(&house, ADA, "/journal").await;
-    assert!(shown.starts_with("What I had noted when I stopped"), "{shown}");
+    assert!(shown.starts_with("What I had noted when I failed"), "{shown}");
     let refused = said(&house, BOB, "/journal").await;
     assert!(refused.contains("somebody else"), "{refused}");
     assert!(said(&house, OWNER, "/journal").await.contains("One side is done"));

@@ -16,12 +16,16 @@ pub(crate) struct Person {
 
 impl Person {
     pub(crate) fn sit_down(house: &House) -> Self {
+        Self::sit_down_at(house, "xterm")
+    }
+
+    fn sit_down_at(house: &House, terminal: &str) -> Self {
         let chat = hob(house.home.path(), &["chat"]);
         let line = format!("exec {} chat", chat.as_std().get_program().display());
         let mut command = Command::new("script");
         command.args(["-qfec", &line, "/dev/null"]).current_dir(house.home.path()).env_clear();
         command.envs(chat.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.env("TERM", "xterm").env("SHELL", "/bin/sh").kill_on_drop(true);
+        command.env("TERM", terminal).env("SHELL", "/bin/sh").kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         Self { child: command.spawn().unwrap(), seen: String::new() }
     }
@@ -99,4 +103,25 @@ async fn e10_a_claim_that_was_taken_back_is_followed_by_what_is_true() {
     person.sees("I have saved that you like tea.").await;
     person.sees("It is not saved yet.").await;
     house.nothing_refused();
+}
+
+#[tokio::test]
+async fn k2_a_dumb_terminal_is_shown_each_block_when_it_is_finished() {
+    for attached in [false, true] {
+        let mut house = House::new().await;
+        if attached {
+            house.start().await;
+        }
+        let gate = Gate::default();
+        house.model.reply(Script::default().text("One.\n\nTw").gate(&gate).text("o.").finish("stop").into());
+        let mut person = Person::sit_down_at(&house, "dumb");
+        person.sees("> ").await;
+        person.types("Count\r").await;
+        person.sees("One.").await;
+        gate.open();
+        person.sees("Two.").await;
+        person.types("\u{4}").await;
+        assert!(within("end", person.child.wait()).await.unwrap().success());
+        house.nothing_refused();
+    }
 }

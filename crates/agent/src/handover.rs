@@ -9,7 +9,7 @@ use crate::machine::accepted::{Accepted, Order};
 use crate::machine::event::End;
 use crate::machine::notebook::Notebook;
 use crate::machine::state::Active;
-use hob_core::domain::ids::{RunId, SessionId, UserId};
+use hob_core::domain::ids::{InboundId, RunId, SessionId, UserId};
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
 use hob_store::{Tx, sessions};
@@ -26,6 +26,34 @@ pub struct Handover {
     /// What the run had read that nobody vouches for (row N6).
     #[serde(default, skip_serializing_if = "Taint::is_clean")]
     pub taint: Taint,
+    /// The run of this message alone goes on with them. Of a run that failed it is its own, which is over: what becomes of them
+    /// is for people to say. None: their next run does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<InboundId>,
+}
+
+impl Handover {
+    /// What a run has noted by now; none: nothing.
+    #[must_use]
+    pub fn of(run: RunId, active: &Active, only: Option<InboundId>) -> Option<Self> {
+        let user = active.input.principal.user;
+        let (notebook, taint) = (active.notebook.clone(), active.taint.clone());
+        (!notebook.is_empty()).then_some(Self { user, run, notebook, taint, only })
+    }
+
+    /// Does this run go on with them?
+    fn is_for(&self, (user, inbound): (UserId, InboundId)) -> bool {
+        self.user == user && self.only.is_none_or(|only| only == inbound)
+    }
+
+    /// Keeps them in a session, by a run that knew the conversation up to this ordinal.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn keep(&self, tx: &mut Tx, session: SessionId, through: i64) -> Result<(), StoreError> {
+        let stored = serde_json::to_string(self).map_err(|error| StoreError::Database(error.to_string()))?;
+        sessions::set_run_journal(tx, session, &stored, through).await
+    }
 }
 
 /// What a run's end does to what is kept.
@@ -33,8 +61,8 @@ pub struct Handover {
 pub enum HandoverChange {
     /// It is kept, by a run that knew the conversation up to this ordinal.
     Keep(Box<Handover>, i64),
-    /// It is done with, if it is this person's.
-    Clear(UserId),
+    /// It is done with, if it was for this message of this person's.
+    Clear(UserId, InboundId),
 }
 
 impl HandoverChange {
@@ -45,24 +73,20 @@ impl HandoverChange {
         if run.input.order != Order::Answer || run.input.agent.is_some() || run.notebook.is_empty() {
             return None;
         }
-        let user = run.input.principal.user;
         if *end == End::Completed && run.last_turn.is_none() {
-            return Some(Self::Clear(user));
+            return Some(Self::Clear(run.input.principal.user, run.input.inbound));
         }
-        let kept = Handover { user, run: key.run, notebook: run.notebook.clone(), taint: run.taint.clone() };
+        let only = matches!(end, End::Failed { .. }).then_some(run.input.inbound);
+        let kept = Handover::of(key.run, run, only)?;
         Some(Self::Keep(Box::new(kept), run.context.history_through))
     }
 
     /// Stores it.
     pub(super) async fn write(&self, tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
         match self {
-            Self::Keep(handover, through) => {
-                let stored =
-                    serde_json::to_string(handover).map_err(|error| StoreError::Database(error.to_string()))?;
-                sessions::set_run_journal(tx, session, &stored, *through).await
-            }
-            Self::Clear(user) => match kept(tx, session).await? {
-                Some(kept) if kept.user == *user => sessions::clear_run_journal(tx, session).await,
+            Self::Keep(handover, through) => handover.keep(tx, session, *through).await,
+            Self::Clear(user, inbound) => match kept(tx, session).await? {
+                Some(kept) if kept.is_for((*user, *inbound)) => sessions::clear_run_journal(tx, session).await,
                 Some(_) | None => Ok(()),
             },
         }
@@ -90,5 +114,5 @@ fn read(session: SessionId, stored: &str) -> Option<Handover> {
 #[must_use]
 pub(super) fn for_run(session: SessionId, stored: Option<&str>, accepted: &Accepted) -> Option<Handover> {
     let stored = stored.filter(|_| accepted.order == Order::Answer)?;
-    read(session, stored).filter(|kept| kept.user == accepted.principal.user)
+    read(session, stored).filter(|kept| kept.is_for((accepted.principal.user, accepted.inbound)))
 }

@@ -78,6 +78,7 @@ pub async fn once<W>(
 where
     W: Write + Send + 'static,
 {
+    console.begin();
     let taken = ports.say(message).await.map_err(|source| ConsoleError::NotStored { line: 1, source })?;
     if taken == Accepted::Ignored {
         return Ok(Some(Ended::Failed));

@@ -120,6 +120,8 @@ impl Printer {
                 self.live = live;
                 self.is_dirty = true;
             }
+            // Its editor does not say that the prompt stands: it prints it, and reads.
+            Order::Coming if self.style == Style::Plain => self.stage = Stage::Up,
             Order::Coming | Order::Left => self.stage = Stage::Between,
             Order::Up => self.stage = Stage::Up,
             Order::Printed => {
@@ -183,8 +185,12 @@ impl Printer {
         let mut rows: Vec<String> =
             std::mem::take(&mut self.settled).iter().flat_map(|piece| self.rows(piece, size)).collect();
         if self.style == Style::Plain {
+            if rows.is_empty() {
+                return Ok(());
+            }
             let text: String = rows.into_iter().map(|row| row + "\n").collect();
-            return if text.is_empty() { Ok(()) } else { (self.print)(text) };
+            let text = if self.stage == Stage::Up { format!("\n{text}{PROMPT}") } else { text };
+            return (self.print)(text);
         }
         let live = self.live_rows(size);
         rows.extend(live.iter().cloned());
@@ -349,6 +355,7 @@ mod tests {
     fn k2_a_terminal_without_cursor_movements_is_shown_what_is_settled() {
         let (mut printer, printed, _) = printer(Style::Plain);
         told(&mut printer, vec![live("**one**"), draw(vec![Piece::Plain("\u{1b}[2J".to_owned())], "two")]);
-        assert_eq!(*printed.lock().unwrap(), ["␛[2J\n"]);
+        told(&mut printer, vec![Order::Coming, draw(vec![Piece::Plain("one".to_owned())], "two")]);
+        assert_eq!(*printed.lock().unwrap(), ["␛[2J\n", "\none\n> "], "where the prompt stands, it stands again below");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -39,9 +38,34 @@ enum Sheet<W> {
 pub struct Console<W> {
     screen: Arc<Mutex<Screen<W>>>,
     closed: watch::Sender<bool>,
-    /// How the last run ended; none: it is at work.
-    ended: watch::Sender<Option<Ended>>,
-    has_run: AtomicBool,
+    runs: watch::Sender<Runs>,
+}
+
+/// What was heard of runs since the last message was handed in.
+#[derive(Default)]
+struct Runs {
+    at_work: BTreeSet<RunId>,
+    /// Something was heard of one.
+    heard: bool,
+    /// How the last one ended, or came to wait for a person. One that stands still and goes on by itself has not ended.
+    ended: Option<Ended>,
+}
+
+impl Runs {
+    fn hear(&mut self, run: RunId, progress: &Progress) {
+        self.heard = true;
+        match progress {
+            Progress::Working | Progress::Doing(_) | Progress::Delta(_) | Progress::Restart => {
+                self.at_work.insert(run);
+            }
+            Progress::Waiting => self.ended = Some(Ended::Suspended),
+            Progress::Idle(Ended::Suspended) => {}
+            Progress::Idle(ended) => self.ended = Some(*ended),
+        }
+        if let Progress::Waiting | Progress::Idle(_) = progress {
+            self.at_work.remove(&run);
+        }
+    }
 }
 
 impl Console<io::Stdout> {
@@ -63,26 +87,19 @@ impl<W: Write + Send + 'static> Console<W> {
         let screen = Screen {
             sheet,
             streams: VecDeque::new(),
-            active: BTreeSet::new(),
             awaiting: false,
             held: Vec::new(),
             again: BTreeMap::new(),
             doing: None,
             block_of: None,
         };
-        Self {
-            screen: Arc::new(Mutex::new(screen)),
-            closed: watch::Sender::new(false),
-            ended: watch::Sender::new(None),
-            has_run: AtomicBool::new(false),
-        }
+        Self { screen: Arc::new(Mutex::new(screen)), closed: watch::Sender::new(false), runs: watch::Sender::default() }
     }
 
     /// Whether an answer is being worked on.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        let screen = self.lock();
-        screen.awaiting || !screen.active.is_empty()
+        self.lock().awaiting || !self.runs.borrow().at_work.is_empty()
     }
 
     /// From when a message is handed in until something comes back, Hob is at work on it.
@@ -105,13 +122,16 @@ impl<W: Write + Send + 'static> Console<W> {
         }
     }
 
-    /// How the last run ended, once it has: suspended, if it waits for a person. None: there was none.
+    /// What is heard of runs from now on is about another message.
+    pub(super) fn begin(&self) {
+        self.runs.send_modify(|runs| (runs.heard, runs.ended) = (false, None));
+    }
+
+    /// How the last run ended, once none is at work: suspended, if one waits for a person or stands still. None: there was none.
     pub(super) async fn ended(&self) -> Option<Ended> {
-        if !self.has_run.load(Ordering::SeqCst) {
-            return None;
-        }
-        let mut ended = self.ended.subscribe();
-        ended.wait_for(Option::is_some).await.ok().and_then(|ended| *ended)
+        let mut runs = self.runs.subscribe();
+        let runs = runs.wait_for(|runs| runs.at_work.is_empty()).await.ok()?;
+        runs.heard.then(|| runs.ended.unwrap_or(Ended::Suspended))
     }
 
     fn notice(&self, error: Option<&io::Error>) {
@@ -161,14 +181,7 @@ impl<W: Write + Send + 'static> Channel for Console<W> {
     }
 
     fn progress(&self, _destination: &Destination, run: RunId, progress: &Progress) {
-        match progress {
-            Progress::Idle(ended) => drop(self.ended.send_replace(Some(*ended))),
-            Progress::Waiting => drop(self.ended.send_replace(Some(Ended::Suspended))),
-            _ => {
-                self.has_run.store(true, Ordering::SeqCst);
-                self.ended.send_replace(None);
-            }
-        }
+        self.runs.send_modify(|runs| runs.hear(run, progress));
         let shown = self.lock().progress(run, progress);
         self.notice(shown.as_ref().err());
     }
@@ -194,7 +207,6 @@ struct Screen<W> {
     sheet: Sheet<W>,
     /// What was settled of replies that may go on.
     streams: VecDeque<(RunId, Streamed)>,
-    active: BTreeSet<RunId>,
     awaiting: bool,
     /// What runs have written of blocks that are not finished: it is live.
     held: Vec<(RunId, String)>,
@@ -283,9 +295,6 @@ impl<W: Write> Screen<W> {
     }
 
     fn progress(&mut self, run: RunId, progress: &Progress) -> io::Result<()> {
-        if let Progress::Working | Progress::Delta(_) | Progress::Restart = progress {
-            self.active.insert(run);
-        }
         // That it works may be told behind what it does.
         if !matches!(progress, Progress::Doing(_) | Progress::Working) {
             self.doing = self.doing.take().filter(|(of, ..)| *of != run);
@@ -303,7 +312,6 @@ impl<W: Write> Screen<W> {
                 self.draw(Vec::new())
             }
             Progress::Waiting | Progress::Idle(_) => {
-                self.active.remove(&run);
                 self.awaiting = false;
                 if *progress == Progress::Idle(Ended::Done) {
                     return self.draw(Vec::new());

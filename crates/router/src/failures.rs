@@ -9,18 +9,19 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::texts;
-use hob_agent::handover;
+use hob_agent::handover::{self, Handover};
 use hob_agent::journal::{self, RunKey};
 use hob_agent::machine::accepted::{Accepted, Order};
 use hob_agent::machine::status::Status;
 use hob_agent::projection::failure::{AfterFailure, FailurePress};
 use hob_agent::projection::resolved::{self, Resolution};
 use hob_agent::projection::write::Target;
-use hob_core::domain::ids::{RunId, SessionId};
+use hob_core::domain::ids::{InboundId, RunId, SessionId};
 use hob_core::domain::principal::{Principal, Role};
 use hob_core::policy::access::AccessList;
 use hob_store::error::StoreError;
 use hob_store::inbound::NewInbound;
+use hob_store::runs::look::RunRow;
 use hob_store::{Tx, inbound, members, outbox, runs, sessions, users};
 
 /// Who decides, and when.
@@ -87,8 +88,10 @@ pub(super) async fn settle(
     let Some(inbound) = inbound::claim(tx, &new).await? else {
         return Ok(Settled::Refused(texts::FAILURE_SETTLED));
     };
-    let kept = handover::kept(tx, row.session).await?;
-    if choice != AfterFailure::Resume && kept.is_some_and(|kept| kept.run == run) {
+    let kept = handover::kept(tx, row.session).await?.filter(|kept| kept.run == run);
+    if choice == AfterFailure::Resume {
+        hand_on(tx, &row, (kept, inbound)).await?;
+    } else if kept.is_some() {
         sessions::clear_run_journal(tx, row.session).await?;
     }
     let destination = failed.destination.clone();
@@ -102,6 +105,25 @@ pub(super) async fn settle(
     let outcome = Resolution::Settled { by: decider.by.user, choice };
     resolved::write(tx, &target, (Some(outbox::FAILURE_QUESTION), outcome)).await?;
     Ok(Settled::Done(row.session))
+}
+
+/// Leaves what a failed run noted to the run of this message: what is kept of it, or, where other notes took its place, what its
+/// journal says.
+async fn hand_on(tx: &mut Tx, row: &RunRow, (kept, inbound): (Option<Handover>, InboundId)) -> Result<(), StoreError> {
+    let notes = match kept {
+        Some(kept) => Some(kept),
+        None => match journal::load(tx, row.id).await {
+            Ok(folded) => folded.replay.state.active().and_then(|active| Handover::of(row.id, active, None)),
+            Err(error @ StoreError::Inconsistent { .. }) => {
+                tracing::warn!(run = %row.id, %error, "what the run noted cannot be read; it goes on without");
+                None
+            }
+            Err(error) => return Err(error),
+        },
+    };
+    let (Some(notes), Some(session)) = (notes, sessions::lookup(tx, row.session).await?) else { return Ok(()) };
+    let notes = Handover { only: Some(inbound), ..notes };
+    notes.keep(tx, row.session, session.last_ordinal).await
 }
 
 /// In whose name a failed run goes on, with what they may do now; none: they are not let in any more.

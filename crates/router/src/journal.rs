@@ -16,6 +16,8 @@ use hob_store::{Tx, runs, users};
 const NOTHING: &str = "There is no run journal here: nothing was noted, or the task came to its end.";
 /// Above the notes of what runs.
 const RUNNING: &str = "What I have noted on what I am doing:";
+/// Above the notes of what failed, while nobody has said what becomes of it.
+const FAILED: &str = "What I had noted when I failed; \"Resume\" goes on from it:";
 /// Above the notes of what did not come to its end.
 const CUT_OFF: &str = "What I had noted when I stopped; your next message goes on from it:";
 
@@ -41,7 +43,11 @@ pub(super) async fn show(
     // Of somebody whom nobody knows any more only an owner sees it.
     let role = users::role(tx, kept.user).await?.unwrap_or(Role::Owner);
     let seen = caller.may_act_for(kept.user, role);
-    Ok(if seen { told(CUT_OFF, &kept.notebook) } else { texts::NOT_YOURS.to_owned() })
+    Ok(if seen {
+        told(if kept.only.is_some() { FAILED } else { CUT_OFF }, &kept.notebook)
+    } else {
+        texts::NOT_YOURS.to_owned()
+    })
 }
 
 fn told(above: &str, notebook: &Notebook) -> String {

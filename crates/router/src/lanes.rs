@@ -299,7 +299,7 @@ impl Inner {
                 self.workers.mark_again(session);
             }
             Ok(Err(StoreError::Panicked(message))) => {
-                tracing::error!(run = %key.run, message, "agent_run.failed");
+                tracing::error!(run = %key.run, message, "the run panicked");
                 self.bury(key, &signal, message).instrument(span).await?;
                 self.workers.mark_again(session);
             }
@@ -307,7 +307,7 @@ impl Inner {
             Err(ended) if ended.is_panic() => {
                 let message: String =
                     panic_message(ended).lines().next().unwrap_or_default().chars().take(200).collect();
-                tracing::error!(run = %key.run, message, "agent_run.failed");
+                tracing::error!(run = %key.run, message, "the run panicked");
                 self.bury(key, &signal, message).instrument(span).await?;
                 self.workers.mark_again(session);
             }
@@ -331,7 +331,7 @@ impl Inner {
     }
 
     async fn park(&self, key: RunKey, error: StoreError) -> Result<(), StoreError> {
-        tracing::error!(run = %key.run, %error, "agent_run.failed");
+        tracing::error!(run = %key.run, %error, "the run cannot be driven");
         let (ports, session, run) = (self.ports(), key.session, key.run);
         let (why, now) = (error.to_string(), ports.clock.now());
         if let Some(place) = ports.store.write(async move |tx| park(tx, &key, &why, now).await).await? {

@@ -30,7 +30,7 @@ impl Driver {
     /// What this process tells the run first: that it begins, that it does not add up, or that it goes on.
     async fn first_cause(&mut self, claimed: Claimed) -> Result<Cause, StoreError> {
         if let Some(mismatch) = claimed.folded.replay.mismatch() {
-            tracing::error!(run = %self.key.run, %mismatch, "agent_run.resume_unsafe");
+            tracing::error!(run = %self.key.run, %mismatch, "the run's journal does not add up");
             return Ok(Cause::Event(Event::Mismatched(mismatch)));
         }
         if let (State::Queued(accepted), Some(begins)) = (&*Arc::clone(&self.state), &claimed.begins) {

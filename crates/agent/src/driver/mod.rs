@@ -444,6 +444,11 @@ pub async fn bury(ports: Arc<Ports>, line: Line, claimed: Claimed, message: Stri
     let mut last = LastSign::of(&driver);
     if let Some(effects) = driver.commit(Cause::Event(Event::Panicked { message })).await? {
         last.look(&driver.state, &effects);
+        for effect in effects {
+            if let Effect::End(end) = effect.into_inner() {
+                telemetry::ended(driver.key.run, &end);
+            }
+        }
         driver.ports.watcher.said(driver.home);
         driver.ports.meters.runs.of(&[driver.state.status().as_str()]).inc();
     }

@@ -30,6 +30,9 @@ pub(crate) const GIST_CHARS: usize = 200;
 /// How a person sees all of it.
 pub(crate) const SEE_ALL: &str = "/journal shows what I noted.";
 
+/// The tools that read and write it.
+pub(crate) const TOOLS: [&str; 3] = ["append_run_journal_entry", "get_run_journal", "update_run_journal"];
+
 /// A run's notes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -8,7 +8,7 @@ use crate::journal::RunKey;
 use crate::machine::Step;
 use crate::machine::accepted::Order;
 use crate::machine::event::{End, Event};
-use crate::machine::notebook::{GIST_CHARS, SEE_ALL, line};
+use crate::machine::notebook::{GIST_CHARS, SEE_ALL, TOOLS, line};
 use crate::machine::state::{Active, State};
 use crate::projection::Row;
 use hob_core::domain::ids::RunId;
@@ -118,8 +118,9 @@ impl FailurePanel {
             return None;
         }
         let results = run.transcript.messages().iter().filter_map(|message| match message {
-            Message::Tool(result) => Some(result),
-            Message::User { .. } | Message::Assistant { .. } => None,
+            // What it noted is no step of the task.
+            Message::Tool(result) if !TOOLS.contains(&&*result.name) => Some(result),
+            Message::Tool(_) | Message::User { .. } | Message::Assistant { .. } => None,
         });
         let results: Vec<&ToolResult> = results.collect();
         if run.notebook.is_empty() && results.is_empty() {

@@ -64,7 +64,7 @@ fn shown(row: &Row) -> String {
         Row::Handover(HandoverChange::Keep(kept, through)) => {
             format!("keeps notes of {} on {} since {through}", kept.user.0, kept.notebook.objective)
         }
-        Row::Handover(HandoverChange::Clear(user)) => format!("drops notes of {}", user.0),
+        Row::Handover(HandoverChange::Clear(user, _)) => format!("drops notes of {}", user.0),
         Row::Pruned { after } => format!("pruned after {after}"),
         Row::AskOwners { seq, who, choices, .. } => {
             format!("ask owners at {seq} for {who} ({} buttons)", choices.len())
