@@ -107,11 +107,7 @@ pub(super) fn tidy(
 /// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
 fn sweep(switches: &Switches, store: &Store, blueprint: &Blueprint) {
     let (results, store) = (Results::of(&blueprint.data_dir), store.clone());
-    keep_soon(
-        switches,
-        ("results", 2),
-        sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()),
-    );
+    switches.keep("results", sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
 }
 
 /// Lets old files go, and deletes what no record refers to: at the start and every hour.
