@@ -117,7 +117,8 @@ impl RecallTool {
         }
         if what != What::Facts {
             let limits = RecallLimits { fragments: LIMIT + 1, tokens: TOKENS, ..self.memory.limits };
-            let question = Question { text: query, scopes, turn: None, window: None, limits, now };
+            let bill = invocation.bill();
+            let question = Question { text: query, scopes, turn: None, window: None, limits, now, bill };
             found.said = self.memory.recall(&question).await?;
             // The message that made the model look has the words as well, and tells it nothing.
             let asking = self.memory.store.read(async |tx| looked_up::said_in(tx, invocation.run).await).await?;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::embedding::Bill;
 use crate::nearby::Nearby;
 use crate::rank::features::looked_for;
 use crate::rank::gist::hash;
@@ -98,6 +99,8 @@ pub struct Question {
     pub limits: RecallLimits,
     /// When it is asked.
     pub now: Timestamp,
+    /// On whose bill its vector is.
+    pub bill: Bill,
 }
 
 /// Messages that go along with a request, by their ordinals in a conversation.
