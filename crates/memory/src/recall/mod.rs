@@ -191,10 +191,15 @@ impl Memory {
         let meant = self.meant(question).await;
         let mut recalled = self.recall_meant(question, meant.as_ref()).await?;
         if question.turn.is_some() && answers::is_asked_for(&question.text) {
-            let answers = Answers { question: question.clone(), zone: self.zone.clone() };
-            recalled.answers = self.store.read(async |tx| answers.find(tx).await).await?;
+            recalled.answers = self.answers(question).await?;
         }
         Ok(recalled)
+    }
+
+    /// What Hob answered that bears on the question, however that speaks.
+    pub async fn answers(&self, question: &Question) -> Result<Vec<Answer>, StoreError> {
+        let answers = Answers { question: question.clone(), zone: self.zone.clone() };
+        self.store.read(async |tx| answers.find(tx).await).await
     }
 
     /// What bears on the question, whose meaning is known, or is left out.
