@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
 use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
@@ -9,7 +13,7 @@ use hob_store::memories::{self, NewMemory};
 use hob_store::{Pace, Store, Tx};
 
 use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House};
+use crate::support::house::{ADA, House, OWNER};
 use crate::support::process::within;
 
 fn weights() -> PathBuf {
@@ -115,4 +119,59 @@ async fn e5_without_a_config_it_starts_at_once_and_fetches_nothing_against_ones_
     let answer = house.ask(ADA, "Are you there?", Reply::text("Yes.")).await;
     assert_eq!(answer, "Yes.");
     assert!(!house.path("data/models").exists());
+}
+
+/// OpenAI's `/embeddings`, on loopback: every text means the same, and is four tokens. Gives its address.
+#[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+async fn server() -> String {
+    let answer = async |Json(asked): Json<Value>| {
+        let count = asked["input"].as_array().map_or(1, Vec::len);
+        let vectors = (0..count).map(|index| json!({ "object": "embedding", "index": index, "embedding": [1, 2, 3] }));
+        let usage = json!({ "prompt_tokens": 4 * count, "total_tokens": 4 * count });
+        Json(json!({ "object": "list", "model": "m", "data": vectors.collect::<Vec<_>>(), "usage": usage }))
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = Router::new().route("/v1/embeddings", post(answer));
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    format!("http://{address}/v1")
+}
+
+/// Until so many memories have their vectors. Commands are none.
+async fn until_embedded(house: &House, count: i64) {
+    let look = async {
+        while counts(&house.path("data/hob.db")).await.1 < count {
+            let heard = house.heard(ADA).len();
+            house.say(ADA, "/status");
+            house.told(ADA, heard + 1).await;
+        }
+    };
+    within("the vectors", look).await;
+}
+
+#[tokio::test]
+async fn c2_vectors_from_a_server_are_on_the_bill_of_who_asks_or_whose_words_they_are() {
+    let base_url = server().await;
+    let mut house = House::with(&format!(
+        "[telegram]\npersonas = {{ '7' = 'cook' }}\n[personas.cook]\nprompt = 'You cook.'\n\
+         [memory.embedding]\nkind = 'openai_compatible'\nmodel = 'm'\nbase_url = '{base_url}'"
+    ))
+    .await;
+    house.start().await;
+    // With whom the house's bill would be.
+    house.ask(OWNER, "The boiler is from 2003", Reply::text("I see.")).await;
+    until_embedded(&house, 1).await;
+    house.model.reply(Reply::call("recall", r#"{"query": "sister"}"#));
+    house.ask(ADA, "My sister comes on Friday", Reply::text("Good.")).await;
+    until_embedded(&house, 2).await;
+    house.stop().await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let bills =
+        "SELECT coalesce(s.persona, ''), s.model, s.calls, s.input_tokens FROM spend s JOIN users u ON u.id = s.user_id
+                 WHERE u.name = 'Person 7' AND s.model = 'embedding/m' ORDER BY 1";
+    let bills: Vec<(String, String, i64, i64)> = sqlx::query_as(bills).fetch_all(&mut database).await.unwrap();
+    // Her message's own vector once it is remembered; and those of her message and of what was looked up for her, as the cook.
+    let expected = [("", 1, 4), ("cook", 2, 8)];
+    assert_eq!(bills, expected.map(|(persona, calls, tokens)| (persona.into(), "embedding/m".into(), calls, tokens)));
+    house.nothing_refused();
 }

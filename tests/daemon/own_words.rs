@@ -170,3 +170,45 @@ async fn e5_a_tainted_answer_taints_who_recalls_it() {
         "SELECT count(*) FROM run_events WHERE kind = 'run.begun' AND body ->> '$.body.taint' LIKE '%Mallory%'";
     assert_eq!(count(&house, tainted).await, 1, "the run that recalled it, and no other");
 }
+
+#[tokio::test]
+async fn e5_recall_finds_what_hob_answered_last_week_from_another_account_of_the_same_person() {
+    let mut house = House::new().await;
+    house.start().await;
+    answer(&house, ADA, "Which plants are good for a dry garden?", "I'd take \"Hidcote\" lavender.").await;
+    answer(&house, BOB, "Which soil do they need?", "Sandy soil.").await;
+    house.stop().await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    // A week passes; then Bob's account turns out to be another one of Ada's.
+    sqlx::raw_sql(
+        r#"UPDATE memories SET at = at - 604800000; UPDATE messages SET at = at - 604800000;
+        UPDATE messages SET taint = '[{"o":"guest","w":"Mallory"}]' WHERE text LIKE '%Hidcote%';
+        UPDATE identities SET user_id = (SELECT user_id FROM identities WHERE external_id = '7') WHERE external_id = '8'"#,
+    )
+    .execute(&mut database)
+    .await
+    .unwrap();
+    database.close().await.unwrap();
+    house.start().await;
+    let mut found = Vec::new();
+    for arguments in [
+        r#"{"query": "last week", "what": "answers"}"#,
+        r#"{"query": "plants for the garden", "what": "answers"}"#,
+        r#"{"query": "boiler", "what": "answers"}"#,
+        r#"{"query": "Hidcote"}"#,
+    ] {
+        house.model.reply(Reply::call("recall", arguments));
+        house.ask(BOB, "Remind me, please", Reply::text("I see.")).await;
+        found.push(house.model.requests().pop().unwrap().last_text().to_owned());
+    }
+    let line = r#": "I'd take 'Hidcote' lavender." (to: "Which plants are good for a dry garden?")"#;
+    for told in &found[..2] {
+        let its = |wanted: &str| told.lines().filter(|told| told.contains(wanted)).count();
+        assert!(its(ANSWERED) == 1 && its("- Hob said on ") == 1 && its(line) == 1, "{told}");
+    }
+    assert!(found[2..].iter().all(|told| !told.contains("Hidcote' lavender")), "{found:?}");
+    house.nothing_refused();
+    house.stop().await;
+    let tainted = "SELECT count(*) FROM run_events WHERE kind = 'tool.finished' AND body LIKE '%Mallory%'";
+    assert_eq!(count(&house, tainted).await, 2, "of whom each of the two knows it");
+}

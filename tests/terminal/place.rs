@@ -164,6 +164,7 @@ pub(crate) fn invocation(user: UserId, arguments: Value) -> Invocation {
     let call = CallId::new(1, number);
     Invocation {
         principal: Principal { user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted },
+        persona: None,
         session: conversation.session_key(),
         place: Where { session: SessionId(7), private: true },
         destination: Destination { conversation, reply_to: None },

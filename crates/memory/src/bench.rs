@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::bench::write::{put_vectors, register, write_conversation};
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Embedded, Embedder};
+use crate::embedding::{Bill, Embedded, Embedder};
 use crate::passage::{Passage, passages};
 use crate::rank::dates;
 use crate::recall::fuse::Candidate;
@@ -173,7 +173,8 @@ impl Conversation {
 
     fn question(&self, text: String) -> Question {
         let limits = RecallLimits { fragments: TOLD, tokens: u64::MAX, facts: 0 };
-        Question { text, scopes: vec![SCOPE], turn: None, window: None, limits, now: write::at(self.last, 0) }
+        let (scopes, now) = (vec![SCOPE], write::at(self.last, 0));
+        Question { text, scopes, turn: None, window: None, limits, now, bill: Bill::House }
     }
 
     fn name(&self, one: &Candidate) -> Option<String> {

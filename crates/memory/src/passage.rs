@@ -1,7 +1,7 @@
 //! What is embedded of a memory: its words, and those before it that they make sense with.
 
 use crate::rank::features::embedded;
-use hob_core::domain::ids::MemoryId;
+use hob_core::domain::ids::{MemoryId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_store::Tx;
 use hob_store::error::StoreError;
@@ -17,6 +17,8 @@ pub struct Passage {
     pub memory: MemoryId,
     /// Whose it is.
     pub scope: Scope,
+    /// Who said it, if that is known.
+    pub user: Option<UserId>,
     /// The text.
     pub text: String,
     /// Where the memory's own part begins: only its tokens are kept.
@@ -33,5 +35,5 @@ fn of(said: Said) -> Passage {
     let asked = said.asked.as_deref().map(|asked| (HOB, asked));
     let before = asked.or_else(|| said.before_speaker.as_deref().zip(said.before.as_deref()));
     let (text, own_from) = embedded(before, (&said.speaker, &said.text));
-    Passage { memory: said.id, scope: said.scope, text, own_from }
+    Passage { memory: said.id, scope: said.scope, user: said.user, text, own_from }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Embedder, TokenVector};
+use crate::embedding::{Bill, Embedder, TokenVector};
 use crate::vectors::index::Index;
 
 /// So many questions are remembered: one for each conversation that asks at the same moment, in an ordinary house. With the
@@ -38,18 +38,18 @@ impl Serving {
         Self { embedder, model, index: RwLock::new(index), recent: Mutex::default() }
     }
 
-    /// The vectors of a text, remembered for whoever asks next.
+    /// The vectors of a text, remembered for whoever asks next; who asks first pays.
     ///
     /// # Errors
     /// When it cannot be embedded.
-    pub async fn asked(&self, text: &str) -> Result<Arc<Asked>, EmbedError> {
+    pub async fn asked(&self, text: &str, bill: &Bill) -> Result<Arc<Asked>, EmbedError> {
         if let Some(asked) = self.recent(text) {
             return Ok(asked);
         }
         let texts = [text.to_owned()];
         let (vector, tokens) = match self.embedder.embed_tokens(&texts).await? {
             Some(made) => made.into_iter().next().map(|one| (one.vector, Some(one.tokens))),
-            None => self.embedder.embed(&texts).await?.into_iter().next().map(|vector| (vector, None)),
+            None => self.embedder.embed_for(bill, &texts).await?.into_iter().next().map(|vector| (vector, None)),
         }
         .ok_or_else(|| EmbedError::Malformed("no vector came back".to_owned()))?;
         let asked = Arc::new(Asked { text: text.to_owned(), vector, tokens });

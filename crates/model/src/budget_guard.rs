@@ -91,6 +91,13 @@ impl Standing {
 }
 
 impl BudgetGuard {
+    /// With the caps alone that are nobody's in particular.
+    #[must_use]
+    pub fn of_house(&self) -> Self {
+        let Budget { run, house, .. } = self.budget;
+        Self { budget: Budget { run, house, ..Budget::default() }, zone: self.zone.clone() }
+    }
+
     /// The first cap that a call does not fit. To be asked in the transaction that starts the call.
     pub async fn refuses(
         &self,

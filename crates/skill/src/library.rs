@@ -17,6 +17,7 @@ use hob_core::domain::ids::UserId;
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::skills::{Opened, Quarantined, SkillBook, SkillError, SkillLine, SkillList, Standing};
 use hob_core::policy::redact::redact;
+use hob_memory::embedding::Bill;
 use hob_memory::nearby::Nearby;
 use hob_store::error::StoreError;
 use hob_store::skills::{CallRow, OfferRow, SkillRow};
@@ -81,12 +82,12 @@ impl Library {
         }
     }
 
-    /// The skills that may be used and fit what was said, as lines for the model.
-    pub async fn fitting(&self, text: &str) -> Vec<String> {
+    /// The skills that may be used and fit what was said, as lines for the model; a vector is on this bill.
+    pub async fn fitting(&self, text: &str, bill: &Bill) -> Vec<String> {
         let (shelf, cards) = (self.shelf.load_full(), self.cards.load_full());
         let near = match self.nearby.serving() {
             Some(serving) => {
-                let near = self.meaning.near(&serving, text);
+                let near = self.meaning.near(&serving, text, bill);
                 tokio::time::timeout(MEANING_MAX, near).await.unwrap_or_default()
             }
             None => Default::default(),

@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use std::sync::Arc;
 
 use crate::shelf::Shelf;
-use hob_memory::embedding::Embedder;
+use hob_memory::embedding::{Bill, Embedder};
 use hob_memory::serving::Serving;
 
 /// The vectors of skills, by what was embedded.
@@ -49,13 +49,13 @@ impl Meaning {
         }
     }
 
-    /// The cosine of each skill and what was said.
-    pub(super) async fn near(&self, serving: &Serving, text: &str) -> BTreeMap<String, f32> {
+    /// The cosine of each skill and what was said, whose vector is on this bill.
+    pub(super) async fn near(&self, serving: &Serving, text: &str, bill: &Bill) -> BTreeMap<String, f32> {
         let vectors = self.0.load_full();
         if vectors.of.is_empty() || vectors.model != serving.embedder.model().digest {
             return BTreeMap::new();
         }
-        let said = match serving.asked(text).await {
+        let said = match serving.asked(text, bill).await {
             Ok(asked) => asked,
             Err(error) => {
                 tracing::debug!(%error, "what was said could not be embedded; skills are found by words alone");

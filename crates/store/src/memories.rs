@@ -201,6 +201,8 @@ pub struct Said {
     pub scope: Scope,
     /// Who said it.
     pub speaker: String,
+    /// Which person that is, if it is known.
+    pub user: Option<UserId>,
     /// The words.
     pub text: String,
     /// Hob's question that it answers.
@@ -215,8 +217,8 @@ pub struct Said {
 pub async fn said_after(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Said>, StoreError> {
     let said = sqlx::query_as!(
         Said,
-        r#"SELECT m.id AS "id!: MemoryId", m.scope AS "scope!: Scope", m.speaker, m.text, m.asked,
-               b.speaker AS "before_speaker?", b.text AS "before?"
+        r#"SELECT m.id AS "id!: MemoryId", m.scope AS "scope!: Scope", m.speaker, m.user_id AS "user: UserId",
+               m.text, m.asked, b.speaker AS "before_speaker?", b.text AS "before?"
            FROM memories m LEFT JOIN memories b ON b.id = (
                SELECT id FROM memories WHERE episode_id = m.episode_id AND place < m.place ORDER BY place DESC LIMIT 1)
            WHERE m.id > $1 ORDER BY m.id LIMIT $2"#,

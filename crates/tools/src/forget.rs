@@ -58,7 +58,9 @@ impl ForgetTool {
         let facts =
             self.memory.store.read(async |tx| looked_up::matching_facts(tx, &scopes, &query, LIMIT, now).await).await?;
         let limits = RecallLimits { fragments: LIMIT, tokens: TOKENS, ..self.memory.limits };
-        let said = self.memory.recall(&Question { text: query, scopes, turn: None, window: None, limits, now }).await?;
+        let bill = invocation.bill();
+        let question = Question { text: query, scopes, turn: None, window: None, limits, now, bill };
+        let said = self.memory.recall(&question).await?;
         let show = |item: Item, text: &str, at: Timestamp| {
             format!("- {item}: {} ({})", line(text, SHOWN_MAX), day(at, &self.memory.zone))
         };

@@ -68,6 +68,7 @@ use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tools::{Assessment, ToolFacts};
 use hob_core::policy::memory::Place;
 use hob_core::policy::plan::Content;
+use hob_memory::embedding::Bill;
 use hob_model::provider::ToolSchema;
 use hob_store::error::StoreError;
 
@@ -187,6 +188,8 @@ impl ToolSpec {
 pub struct Invocation {
     /// Whose run, and whether their words may instruct.
     pub principal: Principal,
+    /// Who Hob is for them; none: nobody in particular.
+    pub persona: Option<String>,
     /// The session.
     pub session: SessionKey,
     /// What kind of place it is: whose memories may be seen there.
@@ -210,6 +213,11 @@ pub struct Invocation {
 }
 
 impl Invocation {
+    /// On whose bill it is what the tool buys.
+    fn bill(&self) -> Bill {
+        Bill::Asked { user: self.principal.user, persona: self.persona.clone() }
+    }
+
     /// Has the run listened up to now to words that nobody vouches for?
     #[must_use]
     pub fn is_tainted(&self) -> bool {
@@ -227,6 +235,7 @@ impl Invocation {
         let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
         Self {
             principal: Principal { user: UserId(1), name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted },
+            persona: None,
             session: conversation.session_key(),
             place: Place { session: SessionId(7), private: true },
             destination: Destination { conversation, reply_to: None },

@@ -1,4 +1,4 @@
-//! `recall`: finds facts, people, and what was said, again.
+//! `recall`: finds facts, people, what was said, and what Hob answered, again.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -15,6 +15,7 @@ use hob_core::policy::memory::visible;
 use hob_memory::looked_up;
 use hob_memory::nearby::Standing;
 use hob_memory::people::{Card, LookUp, PeopleError, Who};
+use hob_memory::recall::answers::{Answer, HEAD};
 use hob_memory::recall::{Fragment, Means, Memory, Question, RecallLimits, Recollection};
 use hob_store::error::StoreError;
 use hob_store::facts::Fact;
@@ -35,7 +36,7 @@ const BEFORE_MAX: usize = 200;
 struct Arguments {
     /// What to look for, in a few words.
     query: String,
-    /// Where to look: remembered facts and people, what was said, or all of it.
+    /// Where to look: `facts` and people, `messages` of people, your own earlier `answers`; `all`: everything but those.
     #[serde(default)]
     what: What,
 }
@@ -44,11 +45,9 @@ struct Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "snake_case")]
 enum What {
-    /// Remembered facts and people.
     Facts,
-    /// What was said.
     Messages,
-    /// Both.
+    Answers,
     #[default]
     All,
 }
@@ -71,7 +70,9 @@ impl Found {
     fn taints(&self) -> Vec<Taint> {
         let on_cards = self.people.iter().flat_map(|card| &card.facts).map(|fact| rests_on(fact.taint.as_ref()));
         let facts = self.facts.iter().map(|fact| rests_on(fact.taint.as_ref()));
-        on_cards.chain(facts).chain(self.said.fragments.iter().map(|fragment| fragment.taint.clone())).collect()
+        let answers = self.said.answers.iter().map(|answer| answer.taint.clone());
+        let said = self.said.fragments.iter().map(|fragment| fragment.taint.clone());
+        on_cards.chain(facts).chain(said).chain(answers).collect()
     }
 }
 
@@ -96,7 +97,7 @@ impl RecallTool {
                 means: Means::WordsAndMeaning,
             },
         };
-        if what != What::Messages {
+        if matches!(what, What::Facts | What::All) {
             let who = Who::SpokenOf(query.clone());
             let people =
                 self.memory.store.read(async |tx| LookUp { scopes: scopes.clone(), who, now }.run(tx).await).await?;
@@ -117,7 +118,12 @@ impl RecallTool {
         }
         if what != What::Facts {
             let limits = RecallLimits { fragments: LIMIT + 1, tokens: TOKENS, ..self.memory.limits };
-            let question = Question { text: query, scopes, turn: None, window: None, limits, now };
+            let bill = invocation.bill();
+            let question = Question { text: query, scopes, turn: None, window: None, limits, now, bill };
+            if what == What::Answers {
+                found.said.answers = self.memory.answers(&question).await?;
+                return Ok(found);
+            }
             found.said = self.memory.recall(&question).await?;
             // The message that made the model look has the words as well, and tells it nothing.
             let asking = self.memory.store.read(async |tx| looked_up::said_in(tx, invocation.run).await).await?;
@@ -143,7 +149,9 @@ impl RecallTool {
         let people = found.people.iter().map(|found| card(found, today, &self.memory.zone));
         let facts = found.facts.iter().map(|fact| self.fact(fact));
         let said = found.said.fragments.iter().map(|fragment| self.fragment(fragment, &invocation.principal.name));
-        let mut lines: Vec<String> = people.chain(facts).chain(said).collect();
+        let head = (!found.said.answers.is_empty()).then(|| HEAD.to_owned());
+        let answers = head.into_iter().chain(found.said.answers.iter().map(|answer| self.answer(answer)));
+        let mut lines: Vec<String> = people.chain(facts).chain(said).chain(answers).collect();
         if lines.is_empty() {
             lines.push("Nothing found.".to_owned());
         }
@@ -168,6 +176,14 @@ impl RecallTool {
         let before = fragment.before.as_deref().map(|before| format!(" (after: \"{}\")", line(before, BEFORE_MAX)));
         let (day, text) = (day(fragment.at, &self.memory.zone), line(&fragment.text, SHOWN_MAX));
         format!("- {day}{speaker}: \"{text}\"{}", before.unwrap_or_default())
+    }
+
+    /// As it stands in the context where a message asks for it.
+    fn answer(&self, answer: &Answer) -> String {
+        let quoted = |text: &str, chars_max| format!("\"{}\"", line(text, chars_max).replace('"', "'"));
+        let asked = answer.asked.as_deref().map(|asked| format!(" (to: {})", quoted(asked, BEFORE_MAX)));
+        let (day, text) = (day(answer.at, &self.memory.zone), quoted(&answer.text, SHOWN_MAX));
+        format!("- Hob said on {day}: {text}{}", asked.unwrap_or_default())
     }
 
     /// Says so where memory goes by words alone and should not.

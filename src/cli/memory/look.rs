@@ -9,6 +9,7 @@ use serde::Serialize;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::ids::{FactId, MemoryId};
 use hob_core::domain::memory::Scope;
+use hob_memory::embedding::Bill;
 use hob_memory::facts;
 use hob_memory::item::Item;
 use hob_memory::recall::{Memory, Question, RecallLimits};
@@ -96,6 +97,7 @@ pub(super) async fn search(
         window: None,
         limits,
         now: SystemClock.now(),
+        bill: Bill::House,
     };
     let said = memory.search(&question).await?.fragments.into_iter().map(|fragment| Item::Memory(fragment.memory));
     let known = store.read(async |tx| facts::search(tx, &scopes, words, limit).await).await?;

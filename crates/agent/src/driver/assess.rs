@@ -141,6 +141,7 @@ impl Look {
         let destination = run.input.destination.clone();
         let invocation = Invocation {
             principal: run.input.principal.clone(),
+            persona: run.persona.as_ref().map(|persona| persona.name.clone()),
             session: run.input.session_key(),
             place: self.place,
             destination,

@@ -18,6 +18,7 @@ use hob_core::domain::origin::{Origin, Source, Taint};
 use hob_core::domain::tools::{CONTROL, PLAN, USE_SKILL};
 use hob_core::policy::access::Reach;
 use hob_core::policy::routing::{Around, Features, Tiers, route};
+use hob_memory::embedding::Bill;
 use hob_model::discover::preset::assumed_window;
 use hob_model::message::{Message, Picture};
 use hob_model::offered::OfferedTools;
@@ -83,10 +84,11 @@ impl Beginner<'_> {
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
         });
         let through = session.last_ordinal;
+        let bill = Bill::Asked { user: accepted.principal.user, persona: name.map(str::to_owned) };
         // Who reads for a run sees what it is to read and nothing of the house.
         let shown = match agent {
             Some(agent) if agent.reads => Shown::default(),
-            Some(_) | None => look_back(ports, session.id, accepted, (from, through)).await,
+            Some(_) | None => look_back(ports, session.id, (accepted, &bill), (from, through)).await,
         };
         let Shown { lines, recalled, mut taint } = shown;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &lines);
@@ -102,7 +104,8 @@ impl Beginner<'_> {
         let fits = |name: &String| (plans || name != PLAN) && handed_on(name);
         let offer = ports.tools.offer(|tool| covers(&reach, tool) && fits(&tool.schema.name));
         let tools = &offer.tools;
-        let skills = if tools.get(USE_SKILL).is_some() { fitting_skills(ports, accepted).await } else { Vec::new() };
+        let has_skills = tools.get(USE_SKILL).is_some();
+        let skills = if has_skills { fitting_skills(ports, accepted, &bill).await } else { Vec::new() };
         let tail = [vec![tail], skills].concat().join("\n");
         let fixed = Fixed { system: system_of(ports, name, agent), tools: offer.shown.clone(), tail };
         let (context, blobs, material) = self.context(fixed, history).await?;

@@ -10,6 +10,7 @@ use crate::machine::accepted::{Accepted, Order};
 use crate::ports::Ports;
 use hob_core::domain::ids::SessionId;
 use hob_core::policy::memory::{Place, visible};
+use hob_memory::embedding::Bill;
 use hob_memory::facts::{self, Relevant};
 use hob_memory::recall::{Question, Recollection, Window};
 use hob_store::error::StoreError;
@@ -26,7 +27,7 @@ const RIVALS_MAX: usize = 1;
 pub(super) async fn look_back(
     ports: &Ports,
     session: SessionId,
-    accepted: &Accepted,
+    (accepted, bill): (&Accepted, &Bill),
     (from, through): (i64, i64),
 ) -> Shown {
     let place = Place::of(accepted.home(session), &accepted.destination.conversation);
@@ -38,6 +39,7 @@ pub(super) async fn look_back(
         window: (from <= through).then_some(Window { session, from, through }),
         limits,
         now: ports.clock.now(),
+        bill: bill.clone(),
     };
     let begun = Instant::now();
     let looking = look_up(ports, accepted, question).instrument(tracing::info_span!("memory.recall"));
@@ -86,9 +88,9 @@ async fn look_up(ports: &Ports, accepted: &Accepted, question: Question) -> Resu
 }
 
 /// The skills that fit what was said, as lines for the context. What nobody vouches for brings none up.
-pub(super) async fn fitting_skills(ports: &Ports, accepted: &Accepted) -> Vec<String> {
+pub(super) async fn fitting_skills(ports: &Ports, accepted: &Accepted, bill: &Bill) -> Vec<String> {
     match accepted.order {
-        Order::Answer | Order::Scheduled => ports.skills.fitting(&accepted.text).await,
+        Order::Answer | Order::Scheduled => ports.skills.fitting(&accepted.text, bill).await,
         Order::Heartbeat | Order::Compact | Order::Event => Vec::new(),
     }
 }

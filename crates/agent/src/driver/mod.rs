@@ -411,6 +411,7 @@ impl Driver {
         };
         let job = perform::tool::ToolJob {
             principal,
+            persona: active.persona.as_ref().map(|persona| persona.name.clone()),
             session,
             place,
             destination,

@@ -1,13 +1,14 @@
 //! What vectors from a server take: set aside before it is asked, and billed by what it says it read (rows C2, N10).
 //!
-//! Never: a row for what costs nothing. What nobody knows the price of counts by its tokens. The house's vectors are its first
-//! owner's to pay for: before there is one, none are bought.
+//! Never: a row for what costs nothing. What nobody knows the price of counts by its tokens. Whose bill it is, says [`Bill`]. The
+//! house's is on its first owner's: before there is one, none are bought for it.
 //! Start at `Account::begin`.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::embedding::Bill;
 use crate::embedding::error::EmbedError;
 use crate::set_aside::{expected, lost, set_aside, signed};
 use hob_core::domain::clock::Clock;
@@ -22,7 +23,7 @@ use hob_store::memory_calls::{self, NewCall};
 use hob_store::model_calls::CallEnd;
 use hob_store::{Store, Tx, millis, users};
 
-/// Who pays, and within which caps.
+/// Where it is written down who pays, and within which caps.
 #[derive(Clone)]
 pub struct Account {
     /// Where calls are recorded.
@@ -78,13 +79,14 @@ impl Account {
     ///
     /// # Errors
     /// When a cap does not allow it, or the database fails.
-    pub(super) async fn begin(&self, label: &str, tokens: u64) -> Result<Option<OpenCall>, EmbedError> {
+    pub(super) async fn begin(&self, bill: &Bill, label: &str, tokens: u64) -> Result<Option<OpenCall>, EmbedError> {
         let rates = self.table.facts(label).rates;
         if rates == Some(Rates::FREE) {
             return Ok(None);
         }
         let tokens = expected(tokens);
         let begin = Begin {
+            bill: bill.clone(),
             label: label.to_owned(),
             tokens,
             reserve: rates.map(|rates| price::most(tokens, 0, &rates)).unwrap_or_default(),
@@ -136,6 +138,7 @@ impl Account {
 /// Sets the money aside, in one transaction with the look whether the caps allow it.
 #[derive(Clone)]
 struct Begin {
+    bill: Bill,
     label: String,
     tokens: u64,
     reserve: Money,
@@ -155,18 +158,26 @@ enum Begun {
 
 impl Begin {
     async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
-        let Some(user) = users::first_owner(tx).await? else { return Ok(Begun::NobodyPays) };
+        let (user, persona) = match &self.bill {
+            Bill::House => (users::first_owner(tx).await?, None),
+            Bill::Said(user) => (Some(*user), None),
+            Bill::Asked { user, persona } => (Some(*user), persona.as_deref()),
+        };
+        let Some(user) = user else { return Ok(Begun::NobodyPays) };
+        let guard = match self.bill {
+            Bill::House | Bill::Said(_) => &self.budget_guard.of_house(),
+            Bill::Asked { .. } => &*self.budget_guard,
+        };
         let call = NewCall {
             user,
-            // The house's memory is everybody's.
-            persona: None,
+            persona,
             purpose: "embedding",
             model: &self.label,
             estimate: signed(self.tokens),
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        let asked = set_aside(tx, &self.budget_guard, self.at, &call).await?;
+        let asked = set_aside(tx, guard, self.at, &call).await?;
         Ok(asked.map_or_else(Begun::Refused, Begun::Call))
     }
 }

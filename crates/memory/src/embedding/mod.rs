@@ -8,6 +8,7 @@ use std::ops::Range;
 use async_trait::async_trait;
 
 use crate::embedding::error::EmbedError;
+use hob_core::domain::ids::UserId;
 
 pub mod account;
 pub mod error;
@@ -44,6 +45,23 @@ pub struct Embedded {
     pub tokens: Vec<TokenVector>,
 }
 
+/// On whose bill vectors are, where they cost something (row C2).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Bill {
+    /// The household's. Sums are people's: it is on the first owner's. Only the house's caps hold.
+    #[default]
+    House,
+    /// Of whoever said what is to be found later. Only the house's caps hold: nobody's caps keep memory from being searchable.
+    Said(UserId),
+    /// Of whoever asks, within all their caps.
+    Asked {
+        /// Who.
+        user: UserId,
+        /// Who Hob is for them; none: nobody in particular.
+        persona: Option<String>,
+    },
+}
+
 /// Makes vectors of texts.
 #[async_trait]
 pub trait Embedder: Send + Sync {
@@ -57,6 +75,11 @@ pub trait Embedder: Send + Sync {
 
     /// A vector of length one for each text, in the texts' order; what a text has beyond the model's reach is not seen.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The same, on this bill. What makes vectors for nothing writes none; where it is not said whose they are, they are the house's.
+    async fn embed_for(&self, _bill: &Bill, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.embed(texts).await
+    }
 
     /// As [`Self::embed`], with the vectors of the tokens; none where the model does not tell them.
     async fn embed_tokens(&self, texts: &[String]) -> Result<Option<Vec<Embedded>>, EmbedError>;

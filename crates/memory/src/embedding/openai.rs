@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::embedding::account::{Account, Outcome};
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Embedded, Embedder, EmbeddingModel, normalise};
+use crate::embedding::{Bill, Embedded, Embedder, EmbeddingModel, normalise};
 use hob_core::domain::secret::Secret;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::exchange::endpoint::Endpoint;
@@ -88,7 +88,7 @@ impl OpenAiEmbedder {
             .and_then(|endpoint| endpoint.key(AUTHORIZATION, "Bearer ", remote.api_key.as_ref()))
             .map_err(|error| for_good(decide(&error)))?;
         let server = Arc::new(Server { client: Client::new(endpoint), remote, account });
-        let probe = server.ask(&["hello".to_owned()]).await.map_err(for_good)?;
+        let probe = server.ask(&Bill::House, &["hello".to_owned()]).await.map_err(for_good)?;
         let remote = &server.remote;
         let dimensions = probe.first().map_or(0, Vec::len);
         let identity = format!("{}\n{}\n{dimensions}", remote.base_url.trim_end_matches('/'), remote.model);
@@ -105,9 +105,13 @@ impl Embedder for OpenAiEmbedder {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.embed_for(&Bill::House, texts).await
+    }
+
+    async fn embed_for(&self, bill: &Bill, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for texts in texts.chunks(TEXTS_AT_ONCE) {
-            vectors.extend(paid(&self.server, texts).await?);
+            vectors.extend(paid(&self.server, bill, texts).await?);
         }
         match vectors.iter().find(|vector| vector.len() != self.model.dimensions) {
             None => Ok(vectors),
@@ -125,22 +129,22 @@ impl Embedder for OpenAiEmbedder {
 }
 
 /// The vectors of these texts. What is paid for is asked for to its end, whether anybody still waits or not.
-async fn paid(server: &Arc<Server>, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+async fn paid(server: &Arc<Server>, bill: &Bill, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
     if server.account.is_none() {
-        return server.ask(texts).await;
+        return server.ask(bill, texts).await;
     }
     let (answer, answered) = tokio::sync::oneshot::channel();
-    let (server, texts) = (Arc::clone(server), texts.to_vec());
+    let (server, bill, texts) = (Arc::clone(server), bill.clone(), texts.to_vec());
     drop(tasks::spawn("embedding", async move {
         // Whoever asked may have gone on without it.
-        answer.send(server.ask(&texts).await).ok();
+        answer.send(server.ask(&bill, &texts).await).ok();
     }));
     let broken = |_closed| EmbedError::Transient { what: "The request broke off.".to_owned(), retry_after: None };
     answered.await.map_err(broken)?
 }
 
 impl Server {
-    async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    async fn ask(&self, bill: &Bill, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         if texts.iter().any(|text| text.trim().is_empty()) {
             return Err(EmbedError::Refused("A text without words has no vector.".to_owned()));
         }
@@ -148,7 +152,7 @@ impl Server {
         let input: Vec<&str> = texts.iter().map(|text| &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]).collect();
         let label = format!("{}/{}", remote.vendor, remote.model);
         let open = match account {
-            Some(account) => account.begin(&label, input.iter().map(|text| tokens::count(text)).sum()).await?,
+            Some(account) => account.begin(bill, &label, input.iter().map(|text| tokens::count(text)).sum()).await?,
             None => None,
         };
         let answer = self.answer(input.into_iter().map(str::to_owned).collect()).await;

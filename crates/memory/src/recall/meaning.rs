@@ -37,7 +37,7 @@ impl Memory {
     /// The meaning of the question, if there is an embedding that tells it in time.
     pub async fn meant(&self, question: &Question) -> Option<Meant> {
         let serving = self.nearby.serving()?;
-        match tokio::time::timeout(DEADLINE, serving.asked(&question.text)).await {
+        match tokio::time::timeout(DEADLINE, serving.asked(&question.text, &question.bill)).await {
             Ok(Ok(asked)) => {
                 let tokens = telling(asked.tokens.as_deref().unwrap_or_default(), &question.text, 0);
                 Some(Meant { serving, vector: asked.vector.clone(), tokens })

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::embedding::Bill;
 use crate::nearby::Nearby;
 use crate::rank::features::looked_for;
 use crate::rank::gist::hash;
@@ -98,6 +99,8 @@ pub struct Question {
     pub limits: RecallLimits,
     /// When it is asked.
     pub now: Timestamp,
+    /// On whose bill its vector is.
+    pub bill: Bill,
 }
 
 /// Messages that go along with a request, by their ordinals in a conversation.
@@ -185,10 +188,15 @@ impl Memory {
         let meant = self.meant(question).await;
         let mut recalled = self.recall_meant(question, meant.as_ref()).await?;
         if question.turn.is_some() && answers::is_asked_for(&question.text) {
-            let answers = Answers { question: question.clone(), zone: self.zone.clone() };
-            recalled.answers = self.store.read(async |tx| answers.find(tx).await).await?;
+            recalled.answers = self.answers(question).await?;
         }
         Ok(recalled)
+    }
+
+    /// What Hob answered that bears on the question, however that speaks.
+    pub async fn answers(&self, question: &Question) -> Result<Vec<Answer>, StoreError> {
+        let answers = Answers { question: question.clone(), zone: self.zone.clone() };
+        self.store.read(async |tx| answers.find(tx).await).await
     }
 
     /// What bears on the question, whose meaning is known, or is left out.

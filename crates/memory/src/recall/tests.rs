@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Embedded, Embedder, EmbeddingModel, TokenVector};
+use crate::embedding::{Bill, Embedded, Embedder, EmbeddingModel, TokenVector};
 use crate::keep;
 use crate::passage::passages;
 use crate::serving::Serving;
@@ -146,6 +146,7 @@ fn asked(text: &str, scopes: &[Scope]) -> Question {
         window: None,
         limits: RecallLimits::default(),
         now: date(2024, 5, 20).at(9, 0, 0, 0).to_zoned(TimeZone::UTC).unwrap().timestamp(),
+        bill: Bill::House,
     }
 }
 

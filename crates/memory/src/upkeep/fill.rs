@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Embedded, Embedder};
+use crate::embedding::{Bill, Embedded, Embedder};
 use crate::nearby::{Nearby, Standing};
 use crate::passage::Passage;
 use crate::recall::meaning::telling;
@@ -118,8 +118,32 @@ impl Fill<'_> {
         Ok(Some(settled))
     }
 
-    /// The vectors of these passages, and those that have none. An error is not theirs.
+    /// The vectors of these passages, and those that have none. An error is not theirs: what was made before it is kept.
     async fn embed(&self, passages: Vec<Passage>) -> Result<Made, EmbedError> {
+        let mut all = Made::default();
+        for passages in self.by_bill(passages) {
+            match self.of_one_bill(passages).await {
+                Ok(Made { made, refused }) => {
+                    all.made.extend(made);
+                    all.refused.extend(refused);
+                }
+                Err(error) if all.made.is_empty() => return Err(error),
+                Err(_comes_again) => break,
+            }
+        }
+        Ok(all)
+    }
+
+    /// The passages of each who said some, as each is billed for their own; on this machine there is no bill.
+    fn by_bill(&self, mut passages: Vec<Passage>) -> Vec<Vec<Passage>> {
+        if self.embedder.is_here() {
+            return vec![passages];
+        }
+        passages.sort_by_key(|passage| passage.user);
+        passages.chunk_by(|one, other| one.user == other.user).map(<[Passage]>::to_vec).collect()
+    }
+
+    async fn of_one_bill(&self, passages: Vec<Passage>) -> Result<Made, EmbedError> {
         match self.vectors(&passages).await {
             Ok(vectors) => Ok(Made { made: passages.into_iter().zip(vectors).collect(), refused: Vec::new() }),
             Err(EmbedError::Refused(_) | EmbedError::Malformed(_)) => self.one_by_one(passages).await,
@@ -167,7 +191,8 @@ impl Fill<'_> {
                     vector: encode(&vector),
                     signs: None,
                 };
-                passages.iter().zip(self.embedder.embed(&texts).await?).map(stored).collect()
+                let bill = passages.first().and_then(|passage| passage.user).map_or(Bill::House, Bill::Said);
+                passages.iter().zip(self.embedder.embed_for(&bill, &texts).await?).map(stored).collect()
             }
         };
         if vectors.len() != passages.len() {

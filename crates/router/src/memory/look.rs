@@ -9,6 +9,7 @@ use hob_core::domain::memory::Scope;
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::memory::{Place, shown};
 use hob_core::render::clean::clean;
+use hob_memory::embedding::Bill;
 use hob_memory::recall::{Means, Memory, Question, RecallLimits};
 use hob_store::error::StoreError;
 use hob_store::{Tx, sessions, users};
@@ -52,7 +53,9 @@ pub(crate) async fn look(
     };
     let reader = Principal { user, name: inbound.sender.name.clone(), role, trust: Trust::Trusted };
     let scopes: Vec<Scope> = shown(&reader, Place::of(session, &inbound.conversation));
-    let recollection = memory.search(&Question { text, scopes, turn: None, window: None, limits: LIMITS, now }).await?;
+    let bill = Bill::Asked { user, persona: None };
+    let question = Question { text, scopes, turn: None, window: None, limits: LIMITS, now, bill };
+    let recollection = memory.search(&question).await?;
     let memories = recollection.fragments.iter().map(|fragment| fragment.memory).collect();
     Ok(Some(Looked { memories, means: recollection.means }))
 }

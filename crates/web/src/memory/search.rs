@@ -11,6 +11,7 @@ use crate::memory::entry::{Entry, Reading};
 use crate::memory::look::scope;
 use crate::reply::{Problem, Refused};
 use crate::served::Served;
+use hob_memory::embedding::Bill;
 use hob_memory::facts;
 use hob_memory::facts::weigh::weigh;
 use hob_memory::item::Item;
@@ -109,7 +110,7 @@ pub(super) async fn search(
     };
     let limits = RecallLimits { fragments: FOUND_MAX, tokens: u64::MAX, facts: 0 };
     let now = served.router.clock.now();
-    let question = Question { text, scopes, turn: None, window: None, limits, now };
+    let question = Question { text, scopes, turn: None, window: None, limits, now, bill: Bill::House };
     let memory = served.router.config().house.memory.clone();
     let (recollection, legs) = memory.search_by_legs(&question).await?;
     let (said, facts) = store.read(async |tx| show(tx, &question, &recollection, &legs).await).await?;

@@ -32,6 +32,7 @@ const TOO_DEEP: &str = "The arguments are nested too deep. The call was not made
 /// A tool call about to be run.
 pub(in crate::driver) struct ToolJob {
     pub(in crate::driver) principal: Principal,
+    pub(in crate::driver) persona: Option<String>,
     pub(in crate::driver) session: SessionKey,
     pub(in crate::driver) place: Place,
     pub(in crate::driver) destination: Destination,
@@ -70,6 +71,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
     }
     let invocation = Invocation {
         principal: job.principal,
+        persona: job.persona,
         session: job.session,
         place: job.place,
         destination: job.destination,

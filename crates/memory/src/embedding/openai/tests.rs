@@ -12,11 +12,12 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::{OpenAiEmbedder, Remote};
-use crate::embedding::Embedder;
 use crate::embedding::account::Account;
 use crate::embedding::error::EmbedError;
+use crate::embedding::{Bill, Embedder};
 use hob_config::Config;
 use hob_core::domain::clock::SystemClock;
+use hob_core::domain::ids::UserId;
 use hob_core::domain::money::Money;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::budget::{Budget, Limited, Limits};
@@ -312,4 +313,38 @@ async fn n10_a_question_that_nobody_awaits_is_billed_all_the_same() {
         }
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn c2_a_question_is_on_the_bill_of_who_asks_and_what_is_said_stops_at_no_persons_cap() {
+    let (_script, base_url) = server().await;
+    let (dir, mut account) = house(PRICED, 1.0).await;
+    let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
+    let guest = "INSERT INTO users (id, name, role, created_at) VALUES (2, 'Bo', 'guest', 0)";
+    sqlx::query(guest).execute(&mut raw).await.unwrap();
+    let most = |usd| Limited { hour: Limits { usd: Some(Money::from_usd(usd)), tokens: None }, ..Limited::default() };
+    let budget = Budget { house: most(1.0), person: most(0.012), ..Budget::default() };
+    let personas = [("cook".to_owned(), most(0.005))].into();
+    account.budget_guard = Arc::new(BudgetGuard { budget: Budget { personas, ..budget }, zone: TimeZone::UTC });
+    let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    let asked = |persona: Option<&str>| Bill::Asked { user: UserId(2), persona: persona.map(str::to_owned) };
+    let (cook, nobody) = (asked(Some("cook")), asked(None));
+    // Half a cent, with the margin.
+    let four = ["one two three four".to_owned()];
+    for (bill, cap) in [(&cook, "an hour as cook"), (&nobody, "one person's hour")] {
+        embedder.embed_for(bill, &four).await.unwrap();
+        let told = embedder.embed_for(bill, &four).await.unwrap_err().to_string();
+        assert!(told.contains(&format!(" for {cap} is used up until ")), "{told}");
+    }
+    // What Bo said is to be found all the same, and so is what nobody in particular said.
+    embedder.embed_for(&Bill::Said(UserId(2)), &four).await.unwrap();
+    embedder.embed(&four).await.unwrap();
+    let bills = "SELECT user_id, coalesce(persona, '') FROM memory_calls ORDER BY id";
+    let bills: Vec<(i64, String)> = sqlx::query_as(bills).fetch_all(&mut raw).await.unwrap();
+    let expected = [(1, ""), (2, "cook"), (2, ""), (2, ""), (1, "")];
+    assert_eq!(bills, expected.map(|(user, persona)| (user, persona.to_owned())));
+    let spent = "SELECT user_id, persona, cost FROM spend ORDER BY user_id, persona";
+    let spent: Vec<(i64, String, i64)> = sqlx::query_as(spent).fetch_all(&mut raw).await.unwrap();
+    let expected = [(1, "", 6_000_000), (2, "", 10_000_000), (2, "cook", 5_000_000)];
+    assert_eq!(spent, expected.map(|(user, persona, cost)| (user, persona.to_owned(), cost)));
 }
